@@ -1,0 +1,1 @@
+//! The LogMiner implementation of the log reader (Dameng, Oracle).
