@@ -2,4 +2,10 @@
 //!
 //! The map of the house, one line a room; dependencies point downwards only.
 
+pub mod error;
 pub mod log;
+pub mod offset;
+pub mod position;
+pub mod row;
+pub mod split;
+mod wire;

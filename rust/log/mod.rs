@@ -1,3 +1,154 @@
 //! What turns a database's log into transactions in commit order.
 
 pub mod logminer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::Result;
+use crate::position::{CommitPosition, Incarnation, Place, Position, Scn, Xid};
+use crate::row::value::{Image, ValueBuffer};
+use crate::split::TableName;
+
+/// Reads one log from a position on: the one interface that snapshot correction and stream both use.
+///
+/// A reader is opened at a pair (`mine_from`, `position`): it mines from `mine_from`, returns the transactions that
+/// commit behind `position`, and of those from `mine_from` to `position` only notes which they are.
+pub trait LogReader: Send {
+    /// The next step of the log, or `None` when nothing more can be read now. Does not wait for the log to grow; may
+    /// take as long as one mining call.
+    ///
+    /// # Errors
+    /// Whatever the log does not allow; the reader cannot be used afterwards.
+    fn poll(&mut self) -> Result<Option<LogEvent>>;
+
+    /// Where the reader stands: behind the last event that [`LogReader::poll`] returned.
+    fn progress(&self) -> Progress;
+
+    /// `V` of design 3.1.4: no SELECT that ended before this call has seen a commit beyond it.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn visible_end(&mut self) -> Result<Scn>;
+
+    /// Transactions whose COMMIT was returned or noted and that are still open in the database, described for a person;
+    /// those seen closed are forgotten.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn still_open(&mut self) -> Result<Vec<String>>;
+
+    /// Asks the database for what helps the log on where the configuration allows it (a log switch); `false` if
+    /// nothing may be done.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn push(&mut self) -> Result<bool>;
+
+    /// Whether the log from `needed` on is still there.
+    ///
+    /// # Errors
+    /// `LogGone` with what is needed and what is there, or database errors.
+    fn check_kept(&mut self, needed: Scn) -> Result<()>;
+
+    /// Which log this is.
+    fn incarnation(&self) -> Incarnation;
+}
+
+/// Where a log reader stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Every commit before this cut has been returned or noted. Moves only with records that came back.
+    pub position: Position,
+    /// The oldest START among transactions that are not committed yet, or the place from which nothing is missing.
+    pub next_scn: Scn,
+    /// The log is read completely up to here, inclusive: every record that stood at or below it when the end of the
+    /// log was asked for has been read.
+    pub complete_to: Option<Scn>,
+}
+
+/// A step of the log.
+#[derive(Debug)]
+pub enum LogEvent {
+    /// A committed transaction, or the next part of a large one.
+    Fragment(Fragment),
+    /// A table changed its shape.
+    Schema(SchemaChange),
+    /// Nothing for you, but the log is read up to here.
+    Progress(Progress),
+}
+
+/// A transaction's begin, changes and end; or a part of it.
+#[derive(Debug)]
+pub struct Fragment {
+    /// The transaction.
+    pub head: TransactionHead,
+    /// Counted from zero.
+    pub number: u32,
+    /// Whether the transaction ends with this fragment.
+    pub last: bool,
+    /// The changes, in log order.
+    pub changes: Changes,
+}
+
+/// What is known of a committed transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionHead {
+    /// Which one.
+    pub xid: Xid,
+    /// Where it committed.
+    pub commit: CommitPosition,
+    /// When, in microseconds since the epoch (UTC).
+    pub commit_micros: i64,
+    /// Where it began.
+    pub start: Scn,
+    /// Mining from here, inclusive, finds everything that commits behind this transaction: the oldest START that was
+    /// open when its COMMIT record was read, its own left out; the scn of that COMMIT if there was none.
+    pub next_scn: Scn,
+}
+
+/// Rows of a transaction, their values in one buffer.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// The values.
+    pub values: ValueBuffer,
+    /// One entry a row.
+    pub rows: Vec<Change>,
+}
+
+/// One row inserted, updated or deleted.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Which of the captured tables, by its number in the reader's table list.
+    pub table: u32,
+    /// The row before, whole; `None` for an insert.
+    pub before: Option<Image>,
+    /// The row after, whole; `None` for a delete.
+    pub after: Option<Image>,
+    /// Where the record stands, to name it in a checkpoint.
+    pub place: Place,
+}
+
+/// A change of a table's shape.
+#[derive(Clone, Debug)]
+pub struct SchemaChange {
+    /// The table.
+    pub table: Arc<TableName>,
+    /// The record's scn.
+    pub scn: Scn,
+    /// The statement as the user typed it.
+    pub statement: String,
+    /// When, in microseconds since the epoch (UTC).
+    pub micros: i64,
+    /// Whether it empties the table.
+    pub truncates: bool,
+}
+
+/// How long to wait for a condition of the database, and how often to ask.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Longest wait.
+    pub limit: Duration,
+    /// Pause between two questions.
+    pub pause: Duration,
+}

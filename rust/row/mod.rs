@@ -1,0 +1,3 @@
+//! Rows: values as the database gives them, and the layouts in which they go downstream.
+
+pub mod value;

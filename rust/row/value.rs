@@ -1,0 +1,189 @@
+//! One value as a log record or a SELECT gives it: borrowed bytes, not yet of the type that the job declared.
+
+/// A value in the database's own words.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// The record does not mention the column.
+    Absent,
+    /// SQL NULL.
+    Null,
+    /// There is a value, but the record does not hold it (a LOB out of its row, an unchanged TOAST value).
+    Unavailable,
+    /// An integer from a typed column buffer.
+    Int(i64),
+    /// A number as text: sign, digits, point, exponent; also `Inf`, `-Inf`, `NaN`.
+    Number(&'a [u8]),
+    /// Characters in UTF-8, quotes undone.
+    Text(&'a [u8]),
+    /// Binary data.
+    Bytes(&'a [u8]),
+    /// Binary data as pairs of hexadecimal digits.
+    Hex(&'a [u8]),
+    /// `YYYY-MM-DD`.
+    Date(&'a [u8]),
+    /// `hh:mm:ss[.f{1,9}]`.
+    Time(&'a [u8]),
+    /// `YYYY-MM-DD hh:mm:ss[.f{1,9}][ ±hh:mm]`.
+    Timestamp(&'a [u8]),
+}
+
+/// Values by column number, their bytes in one buffer: what a transaction's changes are kept in, without an
+/// allocation a value.
+#[derive(Clone, Debug, Default)]
+pub struct ValueBuffer {
+    bytes: Vec<u8>,
+    cells: Vec<Cell>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    tag: Tag,
+    start: u32,
+    length: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    Absent,
+    Null,
+    Unavailable,
+    Int,
+    Number,
+    Text,
+    Bytes,
+    Hex,
+    Date,
+    Time,
+    Timestamp,
+}
+
+/// A row image: consecutive cells of a [`ValueBuffer`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Image {
+    first: u32,
+    arity: u32,
+}
+
+impl ValueBuffer {
+    /// Drops all values and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.cells.clear();
+    }
+
+    /// Bytes that the values take.
+    pub fn size(&self) -> usize {
+        self.bytes.len() + self.cells.len() * size_of::<Cell>()
+    }
+
+    /// Begins an image of `arity` values, all absent.
+    pub fn begin(&mut self, arity: usize) -> Image {
+        let first = self.cells.len() as u32;
+        self.cells.resize(
+            self.cells.len() + arity,
+            Cell {
+                tag: Tag::Absent,
+                start: 0,
+                length: 0,
+            },
+        );
+        Image {
+            first,
+            arity: arity as u32,
+        }
+    }
+
+    /// Begins an image that starts as a copy of another one; the bytes are shared, not copied.
+    pub fn begin_copy(&mut self, of: Image) -> Image {
+        let first = self.cells.len() as u32;
+        self.cells
+            .extend_from_within(of.first as usize..(of.first + of.arity) as usize);
+        Image { first, arity: of.arity }
+    }
+
+    /// Sets one value of an image.
+    pub fn set(&mut self, image: Image, column: usize, value: Value<'_>) {
+        let (tag, bytes): (Tag, &[u8]) = match value {
+            Value::Absent => (Tag::Absent, b""),
+            Value::Null => (Tag::Null, b""),
+            Value::Unavailable => (Tag::Unavailable, b""),
+            Value::Int(value) => {
+                return self.put(image, column, Tag::Int, |out| {
+                    out.extend_from_slice(&value.to_le_bytes())
+                });
+            }
+            Value::Number(bytes) => (Tag::Number, bytes),
+            Value::Text(bytes) => (Tag::Text, bytes),
+            Value::Bytes(bytes) => (Tag::Bytes, bytes),
+            Value::Hex(bytes) => (Tag::Hex, bytes),
+            Value::Date(bytes) => (Tag::Date, bytes),
+            Value::Time(bytes) => (Tag::Time, bytes),
+            Value::Timestamp(bytes) => (Tag::Timestamp, bytes),
+        };
+        self.put(image, column, tag, |out| out.extend_from_slice(bytes));
+    }
+
+    /// Sets a text that has to be decoded: `write` appends its bytes to the buffer.
+    pub fn set_text(&mut self, image: Image, column: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        self.put(image, column, Tag::Text, write);
+    }
+
+    fn put(&mut self, image: Image, column: usize, tag: Tag, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        write(&mut self.bytes);
+        let length = self.bytes.len() - start;
+        self.cells[image.first as usize + column] = Cell {
+            tag,
+            start: start as u32,
+            length: length as u32,
+        };
+    }
+
+    /// One value of an image.
+    pub fn get(&self, image: Image, column: usize) -> Value<'_> {
+        let cell = self.cells[image.first as usize + column];
+        let bytes = &self.bytes[cell.start as usize..(cell.start + cell.length) as usize];
+        match cell.tag {
+            Tag::Absent => Value::Absent,
+            Tag::Null => Value::Null,
+            Tag::Unavailable => Value::Unavailable,
+            Tag::Int => Value::Int(bytes.try_into().map_or(0, i64::from_le_bytes)),
+            Tag::Number => Value::Number(bytes),
+            Tag::Text => Value::Text(bytes),
+            Tag::Bytes => Value::Bytes(bytes),
+            Tag::Hex => Value::Hex(bytes),
+            Tag::Date => Value::Date(bytes),
+            Tag::Time => Value::Time(bytes),
+            Tag::Timestamp => Value::Timestamp(bytes),
+        }
+    }
+
+    /// How many values an image has.
+    pub fn arity(&self, image: Image) -> usize {
+        image.arity as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_back_as_they_were_set() {
+        let mut buffer = ValueBuffer::default();
+        let before = buffer.begin(4);
+        buffer.set(before, 0, Value::Int(-7));
+        buffer.set(before, 1, Value::Text(b"grain"));
+        buffer.set(before, 2, Value::Null);
+        let after = buffer.begin_copy(before);
+        buffer.set(after, 1, Value::Number(b"12.50"));
+        buffer.set_text(after, 3, |out| out.extend_from_slice(b"it's"));
+        assert_eq!(buffer.get(before, 0), Value::Int(-7));
+        assert_eq!(buffer.get(before, 1), Value::Text(b"grain"));
+        assert_eq!(buffer.get(before, 3), Value::Absent);
+        assert_eq!(buffer.get(after, 0), Value::Int(-7));
+        assert_eq!(buffer.get(after, 1), Value::Number(b"12.50"));
+        assert_eq!(buffer.get(after, 2), Value::Null);
+        assert_eq!(buffer.get(after, 3), Value::Text(b"it's"));
+    }
+}

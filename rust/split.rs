@@ -1,0 +1,491 @@
+//! What is handed out, reported and kept: tables, key ranges, splits and the events between readers and enumerator.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::{ErrorKind, Result};
+use crate::offset::Offset;
+use crate::position::{Point, Position, Scn};
+use crate::wire::{Reader, Writer};
+
+const VERSION: u8 = 1;
+
+/// A table as the database's dictionary names it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TableName {
+    /// Owner or schema.
+    pub schema: String,
+    /// Table.
+    pub name: String,
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.schema, self.name)
+    }
+}
+
+/// A row's key in a form that compares bytewise as the database orders it (`catalog` makes it).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(pub Box<[u8]>);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A half-open range `[lower, upper)` of keys; what is left out is open.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyRange {
+    /// First key inside.
+    pub lower: Option<Key>,
+    /// First key beyond.
+    pub upper: Option<Key>,
+}
+
+impl KeyRange {
+    /// Every key.
+    pub const ALL: KeyRange = KeyRange {
+        lower: None,
+        upper: None,
+    };
+
+    /// Whether a key lies inside.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.lower.as_ref().is_none_or(|lower| &*lower.0 <= key)
+            && self.upper.as_ref().is_none_or(|upper| key < &*upper.0)
+    }
+
+    /// Whether two ranges share a key.
+    pub fn overlaps(&self, other: &KeyRange) -> bool {
+        let below = |lower: &Option<Key>, upper: &Option<Key>| match (lower, upper) {
+            (Some(lower), Some(upper)) => lower < upper,
+            _ => true,
+        };
+        below(&self.lower, &other.upper) && below(&other.lower, &self.upper)
+    }
+
+    fn write(&self, out: &mut Writer) {
+        out.option(self.lower.as_ref(), |out, key| out.bytes(&key.0));
+        out.option(self.upper.as_ref(), |out, key| out.bytes(&key.0));
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self> {
+        let mut key = || from.option(|from| Ok(Key(from.bytes()?.into())));
+        Ok(KeyRange {
+            lower: key()?,
+            upper: key()?,
+        })
+    }
+}
+
+/// Rows to read: a chunk as it was planned, or what remains of one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Chunk {
+    /// The table.
+    pub table: Arc<TableName>,
+    /// Its keys.
+    pub range: KeyRange,
+}
+
+/// Rows that are out and equal the table at a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FinishedRange {
+    /// The table.
+    pub table: Arc<TableName>,
+    /// Its keys.
+    pub range: KeyRange,
+    /// Which transactions the rows contain.
+    pub point: Point,
+    /// The oldest START among transactions not committed at the point (the point itself if there is none).
+    pub mine_from: Scn,
+}
+
+/// The log phase. There is one at most in a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamSplit {
+    /// Where it stands.
+    pub offset: Offset,
+    /// Stop when the log is read completely up to here (bounded jobs).
+    pub end: Option<Position>,
+    /// How many finished ranges the enumerator keeps for it; zero once the filter is dropped.
+    pub needed: u32,
+    /// Those that have arrived; the stream reads nothing before it has them all.
+    pub ranges: Vec<FinishedRange>,
+}
+
+/// What Flink hands to a reader and keeps for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// To be read.
+    Chunk(Chunk),
+    /// Emitted, not yet acknowledged.
+    Finished(FinishedRange),
+    /// To be streamed.
+    Stream(StreamSplit),
+}
+
+impl Split {
+    /// Flink's name of the split: unique among those of a job at one time.
+    pub fn id(&self) -> String {
+        let range = |kind: char, table: &TableName, range: &KeyRange| match &range.lower {
+            None => format!("{kind}:{table}:"),
+            Some(key) => format!("{kind}:{table}:{key:?}"),
+        };
+        match self {
+            Split::Chunk(chunk) => range('c', &chunk.table, &chunk.range),
+            Split::Finished(finished) => range('f', &finished.table, &finished.range),
+            Split::Stream(_) => "stream".to_owned(),
+        }
+    }
+
+    /// The bytes of this split.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::versioned(VERSION);
+        match self {
+            Split::Chunk(chunk) => {
+                out.u8(0);
+                chunk.write(&mut out);
+            }
+            Split::Finished(finished) => {
+                out.u8(1);
+                finished.write(&mut out);
+            }
+            Split::Stream(stream) => {
+                out.u8(2);
+                stream.write(&mut out);
+            }
+        }
+        out.finish()
+    }
+
+    /// Reads what [`Split::encode`] wrote, in this version or an earlier one.
+    ///
+    /// # Errors
+    /// State error for damaged bytes or a later version.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let (_, mut from) = Reader::versioned(bytes, VERSION)?;
+        let split = match from.u8()? {
+            0 => Split::Chunk(Chunk::read(&mut from)?),
+            1 => Split::Finished(FinishedRange::read(&mut from)?),
+            2 => Split::Stream(StreamSplit::read(&mut from)?),
+            other => return Err(ErrorKind::State(format!("a split is marked {other}")).into()),
+        };
+        from.finish()?;
+        Ok(split)
+    }
+}
+
+/// What a reader tells the enumerator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToEnumerator {
+    /// It has room for another chunk.
+    Request,
+    /// All rows of a range have left it.
+    Report(FinishedRange),
+    /// Its stream split lacks ranges; so many have arrived.
+    Missing {
+        /// How many of the frozen ranges it has, in their order.
+        have: u32,
+    },
+}
+
+/// What the enumerator tells a reader, beside splits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToReader {
+    /// No chunk is at hand now: close the round.
+    NoneNow,
+    /// The range is firm: it may leave the reader's state.
+    Acknowledge(FinishedRange),
+    /// The next ranges of the stream split, in their order from `first` on.
+    Ranges {
+        /// Number of the first one.
+        first: u32,
+        /// The ranges.
+        ranges: Vec<FinishedRange>,
+    },
+}
+
+impl ToEnumerator {
+    /// The bytes of this event.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::versioned(VERSION);
+        match self {
+            ToEnumerator::Request => out.u8(0),
+            ToEnumerator::Report(range) => {
+                out.u8(1);
+                range.write(&mut out);
+            }
+            ToEnumerator::Missing { have } => {
+                out.u8(2);
+                out.u64(u64::from(*have));
+            }
+        }
+        out.finish()
+    }
+
+    /// Reads what [`ToEnumerator::encode`] wrote.
+    ///
+    /// # Errors
+    /// State error for damaged bytes or another version.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let (_, mut from) = Reader::versioned(bytes, VERSION)?;
+        let event = match from.u8()? {
+            0 => ToEnumerator::Request,
+            1 => ToEnumerator::Report(FinishedRange::read(&mut from)?),
+            2 => ToEnumerator::Missing { have: from.u32()? },
+            other => return Err(ErrorKind::State(format!("an event is marked {other}")).into()),
+        };
+        from.finish()?;
+        Ok(event)
+    }
+}
+
+impl ToReader {
+    /// The bytes of this event.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::versioned(VERSION);
+        match self {
+            ToReader::NoneNow => out.u8(0),
+            ToReader::Acknowledge(range) => {
+                out.u8(1);
+                range.write(&mut out);
+            }
+            ToReader::Ranges { first, ranges } => {
+                out.u8(2);
+                out.u64(u64::from(*first));
+                write_ranges(&mut out, ranges);
+            }
+        }
+        out.finish()
+    }
+
+    /// Reads what [`ToReader::encode`] wrote.
+    ///
+    /// # Errors
+    /// State error for damaged bytes or another version.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let (_, mut from) = Reader::versioned(bytes, VERSION)?;
+        let event = match from.u8()? {
+            0 => ToReader::NoneNow,
+            1 => ToReader::Acknowledge(FinishedRange::read(&mut from)?),
+            2 => ToReader::Ranges {
+                first: from.u32()?,
+                ranges: read_ranges(&mut from)?,
+            },
+            other => return Err(ErrorKind::State(format!("an event is marked {other}")).into()),
+        };
+        from.finish()?;
+        Ok(event)
+    }
+}
+
+impl TableName {
+    pub(crate) fn write(&self, out: &mut Writer) {
+        out.bytes(self.schema.as_bytes());
+        out.bytes(self.name.as_bytes());
+    }
+
+    pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self> {
+        Ok(TableName {
+            schema: from.text()?.to_owned(),
+            name: from.text()?.to_owned(),
+        })
+    }
+}
+
+impl Chunk {
+    pub(crate) fn write(&self, out: &mut Writer) {
+        self.table.write(out);
+        self.range.write(out);
+    }
+
+    pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self> {
+        Ok(Chunk {
+            table: Arc::new(TableName::read(from)?),
+            range: KeyRange::read(from)?,
+        })
+    }
+}
+
+impl FinishedRange {
+    fn write(&self, out: &mut Writer) {
+        self.table.write(out);
+        self.write_behind_table(out);
+    }
+
+    fn write_behind_table(&self, out: &mut Writer) {
+        self.range.write(out);
+        self.point.write(out);
+        out.u64(self.mine_from.0);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self> {
+        let table = Arc::new(TableName::read(from)?);
+        FinishedRange::read_behind_table(from, table)
+    }
+
+    fn read_behind_table(from: &mut Reader<'_>, table: Arc<TableName>) -> Result<Self> {
+        Ok(FinishedRange {
+            table,
+            range: KeyRange::read(from)?,
+            point: Point::read(from)?,
+            mine_from: Scn(from.u64()?),
+        })
+    }
+}
+
+impl StreamSplit {
+    fn write(&self, out: &mut Writer) {
+        self.offset.write(out);
+        out.option(self.end.as_ref(), |out, end| end.write(out));
+        out.u64(u64::from(self.needed));
+        write_ranges(out, &self.ranges);
+    }
+
+    fn read(from: &mut Reader<'_>) -> Result<Self> {
+        Ok(StreamSplit {
+            offset: Offset::read(from)?,
+            end: from.option(Position::read)?,
+            needed: from.u32()?,
+            ranges: read_ranges(from)?,
+        })
+    }
+}
+
+/// Ranges of one table that follow each other name it once: a job may have a hundred thousand of them.
+pub(crate) fn write_ranges(out: &mut Writer, ranges: &[FinishedRange]) {
+    let mut table: Option<&TableName> = None;
+    out.list(ranges.iter(), |out, range| {
+        let changed = table != Some(&range.table);
+        out.option(changed.then_some(&range.table), |out, name| name.write(out));
+        table = Some(&range.table);
+        range.write_behind_table(out);
+    });
+}
+
+pub(crate) fn read_ranges(from: &mut Reader<'_>) -> Result<Vec<FinishedRange>> {
+    let mut table: Option<Arc<TableName>> = None;
+    from.list(|from| {
+        if let Some(name) = from.option(TableName::read)? {
+            table = Some(Arc::new(name));
+        }
+        let name = table
+            .clone()
+            .ok_or_else(|| ErrorKind::State("a range names no table".into()))?;
+        FinishedRange::read_behind_table(from, name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::position::Incarnation;
+
+    fn key(text: &str) -> Option<Key> {
+        Some(Key(text.as_bytes().into()))
+    }
+
+    fn range(table: &Arc<TableName>, lower: Option<Key>, upper: Option<Key>) -> FinishedRange {
+        FinishedRange {
+            table: table.clone(),
+            range: KeyRange { lower, upper },
+            point: Point::Position(Position {
+                scn: Scn(9),
+                commits: 2,
+            }),
+            mine_from: Scn(4),
+        }
+    }
+
+    fn table(name: &str) -> Arc<TableName> {
+        Arc::new(TableName {
+            schema: "BIZ".into(),
+            name: name.into(),
+        })
+    }
+
+    #[test]
+    fn splits_and_events_survive_their_wire_form() {
+        let (a, b) = (table("A"), table("B"));
+        let ranges = vec![
+            range(&a, None, key("m")),
+            range(&a, key("m"), None),
+            range(&b, None, None),
+        ];
+        let splits = [
+            Split::Chunk(Chunk {
+                table: a.clone(),
+                range: KeyRange {
+                    lower: key("m"),
+                    upper: None,
+                },
+            }),
+            Split::Finished(ranges[0].clone()),
+            Split::Stream(StreamSplit {
+                offset: Offset::starting(Incarnation(3), Scn(4), Position::before(Scn(9))),
+                end: Some(Position::before(Scn(12))),
+                needed: 3,
+                ranges: ranges.clone(),
+            }),
+        ];
+        for split in splits {
+            assert_eq!(Split::decode(&split.encode()).unwrap(), split);
+            for length in 0..split.encode().len() {
+                assert!(Split::decode(&split.encode()[..length]).is_err());
+            }
+        }
+        let to_enumerator = [
+            ToEnumerator::Request,
+            ToEnumerator::Report(ranges[1].clone()),
+            ToEnumerator::Missing { have: 2 },
+        ];
+        for event in to_enumerator {
+            assert_eq!(ToEnumerator::decode(&event.encode()).unwrap(), event);
+        }
+        let to_reader = [
+            ToReader::NoneNow,
+            ToReader::Acknowledge(ranges[1].clone()),
+            ToReader::Ranges {
+                first: 1,
+                ranges: ranges[1..].to_vec(),
+            },
+        ];
+        for event in to_reader {
+            assert_eq!(ToReader::decode(&event.encode()).unwrap(), event);
+        }
+    }
+
+    #[test]
+    fn half_open_ranges_touch_without_overlap() {
+        let left = KeyRange {
+            lower: None,
+            upper: key("m"),
+        };
+        let right = KeyRange {
+            lower: key("m"),
+            upper: None,
+        };
+        assert!(!left.overlaps(&right) && !right.overlaps(&left));
+        assert!(left.overlaps(&KeyRange::ALL) && KeyRange::ALL.overlaps(&right));
+        assert!(left.contains(b"l") && !left.contains(b"m") && right.contains(b"m"));
+    }
+
+    #[test]
+    fn a_hundred_thousand_ranges_take_few_bytes_each() {
+        let a = table("A_TABLE_WITH_A_NAME_OF_SOME_LENGTH");
+        let ranges: Vec<_> = (0..100_000u32)
+            .map(|n| range(&a, key(&format!("{n:08}")), key(&format!("{:08}", n + 1))))
+            .collect();
+        let stream = StreamSplit {
+            offset: Offset::starting(Incarnation(3), Scn(4), Position::before(Scn(9))),
+            end: None,
+            needed: 100_000,
+            ranges,
+        };
+        let bytes = Split::Stream(stream.clone()).encode();
+        assert!(bytes.len() < 100_000 * 32, "{} bytes", bytes.len());
+        assert_eq!(Split::decode(&bytes).unwrap(), Split::Stream(stream));
+    }
+}
