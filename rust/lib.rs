@@ -2,10 +2,12 @@
 //!
 //! The map of the house, one line a room; dependencies point downwards only.
 
+pub mod catalog;
 pub mod error;
 pub mod log;
 pub mod offset;
 pub mod position;
 pub mod row;
+pub mod snapshot;
 pub mod split;
 mod wire;

@@ -1,3 +1,56 @@
 //! Rows: values as the database gives them, and the layouts in which they go downstream.
 
 pub mod value;
+
+use crate::error::Result;
+use crate::position::{Scn, Xid};
+use crate::row::value::{Image, ValueBuffer};
+
+/// What a row does downstream; the numbers are those of Flink's `RowKind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum RowKind {
+    /// `+I`
+    Insert = 0,
+    /// `-U`
+    UpdateBefore = 1,
+    /// `+U`
+    UpdateAfter = 2,
+    /// `-D`
+    Delete = 3,
+}
+
+/// What metadata columns say of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowOrigin {
+    /// Commit time of the transaction in microseconds since the epoch; 0 in snapshot rows.
+    pub commit_micros: i64,
+    /// Where the transaction committed; `None` in snapshot rows.
+    pub scn: Option<Scn>,
+    /// The transaction; `None` in snapshot rows.
+    pub xid: Option<Xid>,
+}
+
+/// Turns images of the captured tables into keys and into rows for downstream. Tables go by their number in the
+/// reader's table list.
+pub trait RowCodec: Send + Sync {
+    /// Appends the key of an image, in the form that compares bytewise as the database orders it.
+    ///
+    /// # Errors
+    /// A key column is absent, NULL or not of its type.
+    fn key(&self, table: u32, values: &ValueBuffer, image: Image, out: &mut Vec<u8>) -> Result<()>;
+
+    /// Appends a row as it goes downstream.
+    ///
+    /// # Errors
+    /// A value does not fit the declared type.
+    fn row(
+        &self,
+        table: u32,
+        kind: RowKind,
+        values: &ValueBuffer,
+        image: Image,
+        origin: &RowOrigin,
+        out: &mut Vec<u8>,
+    ) -> Result<()>;
+}
