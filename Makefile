@@ -1,0 +1,49 @@
+# The two commands of the README are `make demo` and `make test`; each installs what it needs.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+MVN := mvn -B -q --no-transfer-progress
+FLINK2 := 2.3.0
+
+.PHONY: help setup demo test test-rust test-stand-in test-java bench fmt jar clean
+
+help:
+	@echo 'make setup   install what is missing (Debian packages)'
+	@echo 'make demo    a Flink SQL job over the stand-in; ARGS="--rows 1000000 --seconds 60"'
+	@echo 'make test    everything that CI runs'
+	@echo 'make bench   side by side with peers, ratios printed'
+	@echo 'make fmt     format Rust and Java'
+	@echo 'make jar     the connector: java/target/flink-connector-tidemark-*.jar'
+
+setup:
+	@scripts/setup.sh
+
+jar: setup
+	@$(MVN) package -DskipTests -Dspotless.check.skip
+
+demo: setup
+	@scripts/demo.sh $(ARGS)
+
+test: test-rust test-stand-in test-java
+
+test-rust: setup
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+	cargo test --locked
+
+test-stand-in: setup
+	sql/logminer/test/run.sh
+
+test-java: setup
+	scripts/test-java.sh $(FLINK2)
+
+bench: setup
+	benches/run.sh $(ARGS)
+
+fmt: setup
+	cargo fmt
+	$(MVN) spotless:apply
+
+clean:
+	rm -rf target java/target

@@ -1,0 +1,165 @@
+package io.tidemark.workload;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Concurrent writers on {@link OrdersTable}: inserts, updates, deletes, key changes, rollbacks and savepoints, from a
+ * seed.
+ */
+public final class Writers implements AutoCloseable {
+  private final List<Thread> threads = new ArrayList<>();
+  private final ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
+  private final AtomicLong commits = new AtomicLong();
+  private final AtomicLong changes = new AtomicLong();
+  private final long keys;
+  private volatile boolean stopping;
+
+  /**
+   * @param url JDBC URL of the database
+   * @param count writers at once
+   * @param keys keys are drawn from 1 to this
+   * @param seed of all random choices
+   * @param pauseMillis between two transactions of a writer
+   */
+  public Writers(String url, int count, long keys, long seed, long pauseMillis) {
+    this.keys = keys;
+    for (int n = 0; n < count; n++) {
+      Random random = new Random(seed * 31 + n);
+      Thread thread = new Thread(() -> run(url, random, pauseMillis), "writer-" + n);
+      thread.setDaemon(true);
+      threads.add(thread);
+    }
+  }
+
+  public void start() {
+    threads.forEach(Thread::start);
+  }
+
+  public long commits() {
+    return commits.get();
+  }
+
+  public long changes() {
+    return changes.get();
+  }
+
+  /** Stops all writers and reports the first failure of one, if any. */
+  @Override
+  public void close() throws SQLException, InterruptedException {
+    stopping = true;
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    Throwable failure = failures.peek();
+    if (failure != null) {
+      throw new SQLException("a writer failed", failure);
+    }
+  }
+
+  private void run(String url, Random random, long pauseMillis) {
+    try (Connection connection = DriverManager.getConnection(url)) {
+      connection.setAutoCommit(false);
+      while (!stopping) {
+        try {
+          transaction(connection, random);
+        } catch (SQLException e) {
+          connection.rollback();
+          // Deadlocks, and keys that two writers chose at once, are part of the workload.
+          if (!"40P01".equals(e.getSQLState()) && !"23505".equals(e.getSQLState())) {
+            throw e;
+          }
+        }
+        Thread.sleep(pauseMillis == 0 ? 0 : random.nextInt((int) pauseMillis * 2 + 1));
+      }
+    } catch (SQLException | InterruptedException | RuntimeException e) {
+      failures.add(e);
+    }
+  }
+
+  private void transaction(Connection connection, Random random) throws SQLException {
+    int done = changes(connection, random, 1 + random.nextInt(6));
+    if (random.nextInt(4) == 0) {
+      Savepoint savepoint = connection.setSavepoint();
+      int undone = changes(connection, random, 1 + random.nextInt(4));
+      if (random.nextBoolean()) {
+        connection.rollback(savepoint);
+      } else {
+        connection.releaseSavepoint(savepoint);
+        done += undone;
+      }
+      done += changes(connection, random, random.nextInt(3));
+    }
+    if (random.nextInt(8) == 0) {
+      connection.rollback();
+    } else {
+      connection.commit();
+      commits.incrementAndGet();
+      changes.addAndGet(done);
+    }
+  }
+
+  private int changes(Connection connection, Random random, int count) throws SQLException {
+    int done = 0;
+    for (int n = 0; n < count; n++) {
+      done += change(connection, random);
+    }
+    return done;
+  }
+
+  private int change(Connection connection, Random random) throws SQLException {
+    long key = 1 + (long) (random.nextDouble() * keys);
+    switch (random.nextInt(10)) {
+      case 0:
+      case 1:
+      case 2:
+        return update(
+            connection,
+            "INSERT INTO \"BIZ\".\"ORDERS\" VALUES (?, ?, ?, ?, CURRENT_DATE, LOCALTIMESTAMP) ON CONFLICT DO NOTHING",
+            key,
+            "customer " + random.nextInt(100),
+            new java.math.BigDecimal(random.nextInt(1_000_000)).movePointLeft(2),
+            random.nextInt(5) == 0 ? null : note(random));
+      case 3:
+      case 4:
+        return update(connection, "DELETE FROM \"BIZ\".\"ORDERS\" WHERE \"ID\" = ?", key);
+      case 5:
+        return update(
+            connection,
+            "UPDATE \"BIZ\".\"ORDERS\" SET \"ID\" = ? WHERE \"ID\" = ?"
+                + " AND NOT EXISTS (SELECT 1 FROM \"BIZ\".\"ORDERS\" WHERE \"ID\" = ?)",
+            key,
+            1 + (long) (random.nextDouble() * keys),
+            key);
+      default:
+        return update(
+            connection,
+            "UPDATE \"BIZ\".\"ORDERS\" SET \"AMOUNT\" = ?, \"NOTE\" = ?, \"CHANGED\" = LOCALTIMESTAMP WHERE \"ID\" = ?",
+            new java.math.BigDecimal(random.nextInt(1_000_000)).movePointLeft(2),
+            random.nextInt(6) == 0 ? null : note(random),
+            key);
+    }
+  }
+
+  private static String note(Random random) {
+    String[] notes = {"it's here", "", "北京, 上海", "x, y) VALUES (1", "' AND \"ID\" = 1", "line\nbreak", "NULL"};
+    return notes[random.nextInt(notes.length)] + " " + random.nextInt(1000);
+  }
+
+  private static int update(Connection connection, String sql, Object... values) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(sql)) {
+      for (int n = 0; n < values.length; n++) {
+        statement.setObject(n + 1, values[n]);
+      }
+      return statement.executeUpdate();
+    }
+  }
+}
