@@ -74,6 +74,22 @@ public final class OrdersTable {
     return sum;
   }
 
+  /** Adds a row in the form of {@link Judge} to a checksum. */
+  public static void addLine(Checksum sum, String line) {
+    String[] columns = line.replace("\\n", "\n").split("\\|", 6);
+    sum.add(
+        Long.parseLong(columns[0]),
+        text(columns[1]),
+        columns[2].equals("null") ? null : new BigDecimal(columns[2]),
+        text(columns[3]),
+        columns[4].equals("null") ? null : LocalDate.parse(columns[4]),
+        columns[5].equals("null") ? null : LocalDateTime.parse(columns[5].replace(' ', 'T')));
+  }
+
+  private static String text(String column) {
+    return column.equals("null") ? null : column;
+  }
+
   /** An order-free checksum over rows. */
   public static final class Checksum {
     public long rows;

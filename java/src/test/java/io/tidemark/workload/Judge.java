@@ -1,0 +1,145 @@
+package io.tidemark.workload;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * An independent reading of the write-ahead log: what PostgreSQL's own {@code test_decoding} makes of it through a slot
+ * that was there before the first change. It shares nothing with the LogMiner of {@code sql/logminer} but the log.
+ */
+public final class Judge {
+  private static final String TABLE = "table \"BIZ\".\"ORDERS\": ";
+  private final String slot;
+
+  /** Makes the slot; every change from now on is judged. */
+  public Judge(Connection connection, String slot) throws SQLException {
+    this.slot = slot;
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("ALTER TABLE \"BIZ\".\"ORDERS\" REPLICA IDENTITY FULL");
+      statement.execute("SELECT pg_create_logical_replication_slot('" + slot + "', 'test_decoding')");
+    }
+  }
+
+  /** A committed transaction: its rows as {@code kind|ID|CUSTOMER|AMOUNT|NOTE|ORDERED|CHANGED}, in log order. */
+  public static final class Transaction {
+    public final long xid;
+    public final List<String> rows = new ArrayList<>();
+
+    Transaction(long xid) {
+      this.xid = xid;
+    }
+  }
+
+  /** All transactions that changed the table, in commit order. */
+  public List<Transaction> transactions(Connection connection) throws SQLException {
+    List<Transaction> transactions = new ArrayList<>();
+    Transaction current = null;
+    try (Statement statement = connection.createStatement();
+        ResultSet row =
+            statement.executeQuery("SELECT xid::text, data FROM pg_logical_slot_get_changes('" + slot + "', NULL, NULL)")) {
+      while (row.next()) {
+        String data = row.getString(2);
+        if (data.startsWith("BEGIN")) {
+          current = new Transaction(Long.parseLong(row.getString(1)));
+        } else if (data.startsWith("COMMIT")) {
+          if (current != null && !current.rows.isEmpty()) {
+            transactions.add(current);
+          }
+          current = null;
+        } else if (data.startsWith(TABLE) && current != null) {
+          rows(data.substring(TABLE.length()), current.rows);
+        }
+      }
+    }
+    return transactions;
+  }
+
+  /** One decoded change as the rows of a changelog. */
+  static void rows(String change, List<String> into) {
+    if (change.startsWith("INSERT: ")) {
+      into.add("+I|" + tuple(change.substring(8)));
+    } else if (change.startsWith("DELETE: ")) {
+      into.add("-D|" + tuple(change.substring(8)));
+    } else {
+      String body = change.substring("UPDATE: old-key: ".length());
+      Map<String, String> before = columns(body, " new-tuple: ");
+      Map<String, String> after = columns(body.substring(split(body)), null);
+      boolean sameKey = before.get("ID").equals(after.get("ID"));
+      into.add((sameKey ? "-U|" : "-D|") + join(before));
+      into.add((sameKey ? "+U|" : "+I|") + join(after));
+    }
+  }
+
+  private static String tuple(String text) {
+    return join(columns(text, null));
+  }
+
+  private static String join(Map<String, String> columns) {
+    StringBuilder row = new StringBuilder();
+    for (String column : new String[] {"ID", "CUSTOMER", "AMOUNT", "NOTE", "ORDERED", "CHANGED"}) {
+      row.append(row.length() == 0 ? "" : "|").append(columns.get(column));
+    }
+    return row.toString();
+  }
+
+  /** Where the new tuple of an update begins: behind the marker, which must not stand inside a quoted value. */
+  private static int split(String body) {
+    int at = 0;
+    boolean quoted = false;
+    String marker = " new-tuple: ";
+    for (; at < body.length(); at++) {
+      char c = body.charAt(at);
+      if (c == '\'') {
+        quoted = !quoted;
+      } else if (!quoted && body.startsWith(marker, at)) {
+        return at + marker.length();
+      }
+    }
+    throw new IllegalArgumentException("no new tuple in " + body);
+  }
+
+  /** Reads {@code "NAME"[type]:value …} up to the end or an unquoted marker; SQL NULL is the Java null. */
+  private static Map<String, String> columns(String text, String until) {
+    Map<String, String> columns = new LinkedHashMap<>();
+    int at = 0;
+    while (at < text.length() && !(until != null && text.startsWith(until, at))) {
+      if (text.charAt(at) == ' ') {
+        at++;
+        continue;
+      }
+      int nameEnd = text.indexOf('[', at);
+      String name = text.substring(at, nameEnd).replace("\"", "");
+      int typeEnd = text.indexOf("]:", nameEnd);
+      at = typeEnd + 2;
+      if (text.charAt(at) == '\'') {
+        StringBuilder value = new StringBuilder();
+        for (at++; ; at++) {
+          char c = text.charAt(at);
+          if (c != '\'') {
+            value.append(c);
+          } else if (at + 1 < text.length() && text.charAt(at + 1) == '\'') {
+            value.append('\'');
+            at++;
+          } else {
+            at++;
+            break;
+          }
+        }
+        columns.put(name, value.toString());
+      } else {
+        int end = text.indexOf(' ', at);
+        end = end < 0 ? text.length() : end;
+        String value = text.substring(at, end);
+        columns.put(name, value.equals("null") ? null : value);
+        at = end;
+      }
+    }
+    return columns;
+  }
+}
