@@ -175,13 +175,8 @@ impl ReaderState {
     /// `Internal` for an unknown page, or one that ends where it begins.
     pub fn page_closed(&mut self, id: PageId, end: PageEnd) -> Result<()> {
         let page = self.page(id)?;
-        if end
-            .rest
-            .as_ref()
-            .is_some_and(|rest| !page.chunk.range.contains(&rest.0))
-            || end.rest == page.chunk.range.lower && end.rest.is_some()
-            || page.end.is_some()
-        {
+        let inside = |rest: &Key| page.chunk.range.lower.as_ref() != Some(rest) && page.chunk.range.contains(&rest.0);
+        if page.end.is_some() || !end.rest.as_ref().is_none_or(inside) {
             let kind = ErrorKind::Internal(format!("a page of {:?} ends at {:?}", page.chunk.range, end.rest));
             return Err(Error::from(kind).on(&page.chunk.table));
         }
