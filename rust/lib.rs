@@ -2,11 +2,13 @@
 //!
 //! The map of the house, one line a room; dependencies point downwards only.
 
+pub mod assigner;
 pub mod catalog;
 pub mod error;
 pub mod log;
 pub mod offset;
 pub mod position;
+pub mod reader;
 pub mod row;
 pub mod snapshot;
 pub mod split;

@@ -1,0 +1,651 @@
+//! The enumerator's whole decision: which split goes out next. A pure state machine: calls in, [`Action`]s out, no I/O.
+//!
+//! Chunks go out on request, finished ranges come back as reports. A report is *provisional* until a checkpoint that
+//! holds it is complete, then *firm* for ever, which is acknowledged. When the ranges tile all tables and are firm,
+//! the gate opens: the one stream split goes out. Everything here is called from one thread, the coordinator's.
+
+mod ranges;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::offset::Offset;
+use crate::position::{Incarnation, Position, Scn};
+use crate::split::{
+    AssignerState, Chunk, FinishedRange, Key, Plan, Split, StreamSplit, TableName, ToEnumerator, ToReader,
+};
+use ranges::Provisional;
+use table::Table;
+
+/// How the job takes checkpoints; a Source cannot ask Flink for it, so it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checkpointing {
+    /// Not at all.
+    None,
+    /// Aligned, with no timeout after which they are not.
+    Aligned,
+    /// Unaligned, at once or after a timeout.
+    Unaligned,
+}
+
+/// What the assigner is told once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How many readers the job has.
+    pub parallelism: u32,
+    /// How the job takes checkpoints.
+    pub checkpointing: Checkpointing,
+    /// Whether the stream ends at the largest point (`scan.startup.mode = snapshot`).
+    pub bounded: bool,
+    /// Greatest number of ranges in one event.
+    pub group_ranges: usize,
+    /// Greatest size of an event with ranges, in bytes; it must stay below Flink's frame (10 MiB by default). One range
+    /// goes out whatever its size.
+    pub group_bytes: usize,
+}
+
+impl Settings {
+    /// Settings with groups of at most 1,000 ranges and 4 MiB.
+    pub fn new(parallelism: u32, checkpointing: Checkpointing) -> Self {
+        Settings {
+            parallelism,
+            checkpointing,
+            bounded: false,
+            group_ranges: 1000,
+            group_bytes: 4 << 20,
+        }
+    }
+}
+
+/// What is to be done in Flink's context, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// `assignSplit`.
+    Assign {
+        /// To which reader.
+        subtask: u32,
+        /// What.
+        split: Split,
+    },
+    /// `sendEventToSourceReader`.
+    Send {
+        /// To which reader.
+        subtask: u32,
+        /// What.
+        event: ToReader,
+    },
+    /// `signalNoMoreSplits`.
+    NoMoreSplits {
+        /// To which reader.
+        subtask: u32,
+    },
+}
+
+/// How far the snapshot is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Chunks cut so far; all of them once `cut` is set.
+    pub chunks: usize,
+    /// Of these, those whose rows are out.
+    pub chunks_done: usize,
+    /// Whether all tables are cut.
+    pub cut: bool,
+    /// Finished ranges kept.
+    pub ranges: usize,
+    /// Of these, those not yet known to be in a completed checkpoint.
+    pub provisional: usize,
+}
+
+/// Where cutting goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CutProgress {
+    /// The table to cut.
+    pub table: Arc<TableName>,
+    /// The lower bound of its next chunk; `None` for its first.
+    pub lower: Option<Key>,
+}
+
+/// The enumerator's decision and its state.
+#[derive(Debug)]
+pub struct Assigner {
+    settings: Settings,
+    incarnation: Incarnation,
+    start: Start,
+    tables: BTreeMap<Arc<TableName>, Table>,
+    planned: VecDeque<Chunk>,
+    /// How many kept ranges are provisional.
+    provisional: usize,
+    /// How often each `mine_from` stands among the kept ranges.
+    mine_from: BTreeMap<Scn, usize>,
+    /// How many tables are cut to the end, and tiled.
+    whole: usize,
+    tiled: usize,
+    stream: Option<StreamOut>,
+    registered: BTreeSet<u32>,
+    /// Told that there are no more splits since their reset.
+    told: BTreeSet<u32>,
+    /// Told that there is none now, oldest first.
+    waiting: VecDeque<u32>,
+}
+
+#[derive(Debug)]
+enum Start {
+    Undecided,
+    Stream(Offset),
+    Tables { from: Option<Position> },
+}
+
+/// The stream split is in a reader's hands.
+#[derive(Debug)]
+struct StreamOut {
+    /// Not known after a restore.
+    subtask: Option<u32>,
+}
+
+impl Assigner {
+    /// An assigner that has decided nothing; [`Assigner::start_tables`] or [`Assigner::start_stream`] comes next.
+    pub fn new(settings: Settings) -> Self {
+        Assigner {
+            settings,
+            incarnation: Incarnation::default(),
+            start: Start::Undecided,
+            tables: BTreeMap::new(),
+            planned: VecDeque::new(),
+            provisional: 0,
+            mine_from: BTreeMap::new(),
+            whole: 0,
+            tiled: 0,
+            stream: None,
+            registered: BTreeSet::new(),
+            told: BTreeSet::new(),
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// The assigner of a checkpoint. All its ranges are firm, no reader is registered yet.
+    ///
+    /// # Errors
+    /// State errors; `Option` where the way of checkpointing cannot bring the snapshot to its end.
+    pub fn restore(bytes: &[u8], settings: Settings) -> Result<Self> {
+        let state = AssignerState::decode(bytes)?;
+        let mut assigner = Assigner::new(settings);
+        assigner.incarnation = state.incarnation;
+        match state.plan {
+            None => {}
+            Some(Plan::Stream(offset)) => assigner.start = Start::Stream(offset),
+            Some(Plan::Tables { from, tables }) => {
+                assigner.start = Start::Tables { from };
+                for cut in tables {
+                    let table = Table::restore(cut)?;
+                    assigner.whole += usize::from(table.whole);
+                    assigner.tables.insert(table.name.clone(), table);
+                }
+            }
+        }
+        for range in state.ranges {
+            assigner.keep(range, None)?;
+        }
+        assigner.planned = state.planned.into();
+        assigner.stream = state.stream_out.then_some(StreamOut { subtask: None });
+        assigner.refuse_unsafe_checkpointing()?;
+        Ok(assigner)
+    }
+
+    /// Decides for a snapshot of these tables and a stream behind it, from `from` on or, without it, from the smallest
+    /// point.
+    ///
+    /// # Errors
+    /// `Option` where the way of checkpointing cannot bring the snapshot to its end; `Catalog` without a table;
+    /// `Internal` if the start was decided before.
+    pub fn start_tables(&mut self, tables: Vec<TableName>, from: Option<Position>) -> Result<()> {
+        self.undecided()?;
+        if tables.is_empty() {
+            return Err(ErrorKind::Catalog("there is no table to capture".into()).into());
+        }
+        self.start = Start::Tables { from };
+        for table in tables.into_iter().map(Table::new) {
+            self.tables.insert(table.name.clone(), table);
+        }
+        self.refuse_unsafe_checkpointing()
+    }
+
+    /// Decides for the stream alone.
+    ///
+    /// # Errors
+    /// `Internal` if the start was decided before.
+    pub fn start_stream(&mut self, offset: Offset) -> Result<Vec<Action>> {
+        self.undecided()?;
+        self.start = Start::Stream(offset);
+        let mut actions = Vec::new();
+        self.ask_gate(&mut actions)?;
+        Ok(actions)
+    }
+
+    /// Says which log the database has now. It becomes part of the state, and of the stream's offset.
+    ///
+    /// # Errors
+    /// `State` if the state belongs to another log.
+    pub fn set_incarnation(&mut self, incarnation: Incarnation) -> Result<()> {
+        if self.incarnation != Incarnation::default() && self.incarnation != incarnation {
+            return Err(ErrorKind::State(format!(
+                "the snapshot was begun on log {}, the database now has log {incarnation}",
+                self.incarnation
+            ))
+            .into());
+        }
+        self.incarnation = incarnation;
+        Ok(())
+    }
+
+    /// Says which readers Flink's context lists now; to be called first in each turn of the coordinator's thread. Those
+    /// that it no longer lists (they failed, their reset is to come) are sent nothing.
+    pub fn listed(&mut self, registered: &[u32]) {
+        self.registered.retain(|subtask| registered.contains(subtask));
+        let registered = &self.registered;
+        self.waiting.retain(|subtask| registered.contains(subtask));
+    }
+
+    /// A reader has registered (`addReader`), for the first time or after its reset.
+    ///
+    /// # Errors
+    /// `Protocol` where the kept ranges contradict each other.
+    pub fn register(&mut self, subtask: u32) -> Result<Vec<Action>> {
+        let mut actions = Vec::new();
+        self.registered.insert(subtask);
+        self.told.remove(&subtask);
+        self.waiting.retain(|&waiting| waiting != subtask);
+        if self.stream.is_some() {
+            // The stream's own reader too: if it had finished before its reset, it comes back with nothing.
+            self.no_more_splits(subtask, &mut actions);
+        }
+        self.ask_gate(&mut actions)?;
+        Ok(actions)
+    }
+
+    /// A reader has sent an event.
+    ///
+    /// # Errors
+    /// `Protocol` where a report contradicts what is kept.
+    pub fn event(&mut self, subtask: u32, event: ToEnumerator) -> Result<Vec<Action>> {
+        let mut actions = Vec::new();
+        match event {
+            ToEnumerator::Request => self.request(subtask, &mut actions),
+            ToEnumerator::Report(range) => self.report(subtask, range, &mut actions)?,
+            ToEnumerator::Missing { have } => self.missing(subtask, have, &mut actions)?,
+        }
+        Ok(actions)
+    }
+
+    /// Takes the next chunks of a table that [`Assigner::cut_progress`] named, in key order; the one without an upper
+    /// bound is the table's last.
+    ///
+    /// # Errors
+    /// `Internal` if they do not go on where the table was left.
+    pub fn cut(&mut self, chunks: Vec<Chunk>) -> Result<Vec<Action>> {
+        for chunk in chunks {
+            let table = self.tables.get_mut(&*chunk.table).ok_or_else(|| {
+                let kind = ErrorKind::Internal("a table was cut that is not captured".into());
+                Error::from(kind).on(&chunk.table)
+            })?;
+            table.add_chunk(&chunk)?;
+            self.whole += usize::from(table.whole);
+            let table = table.name.clone();
+            self.planned.push_back(Chunk { table, ..chunk });
+        }
+        let mut actions = Vec::new();
+        self.serve(&mut actions);
+        self.ask_gate(&mut actions)?;
+        Ok(actions)
+    }
+
+    /// A reader was reset (`addSplitsBack`): these splits were assigned to it after the checkpoint that it goes back to.
+    /// To be called with an empty list too.
+    ///
+    /// # Errors
+    /// `Protocol` where the list contradicts what is kept.
+    pub fn add_splits_back(&mut self, splits: Vec<Split>, subtask: u32) -> Result<Vec<Action>> {
+        let mut actions = Vec::new();
+        self.registered.remove(&subtask);
+        self.told.remove(&subtask);
+        self.waiting.retain(|&waiting| waiting != subtask);
+        for split in splits {
+            match split {
+                Split::Chunk(chunk) => self.planned.push_back(chunk),
+                // Thrown away: what it knows of the ranges may be forgotten in a moment.
+                Split::Stream(_) => self.stream = None,
+                Split::Finished(range) => {
+                    let kind = ErrorKind::Protocol("a finished range came back, though none was ever assigned".into());
+                    return Err(Error::from(kind).on(&range.table));
+                }
+            }
+        }
+        if self.stream.is_none() {
+            self.forget(subtask);
+        } else if let Some(chunk) = self.planned.front() {
+            let kind = ErrorKind::Protocol("a chunk came back behind the stream split".into());
+            return Err(Error::from(kind).on(&chunk.table));
+        }
+        self.serve(&mut actions);
+        self.ask_gate(&mut actions)?;
+        Ok(actions)
+    }
+
+    /// The state for a checkpoint, which from now on holds every range reported so far.
+    pub fn snapshot(&mut self, checkpoint: u64) -> Vec<u8> {
+        for kept in self.tables.values_mut().flat_map(|table| table.ranges.kept_mut()) {
+            if let Some(provisional) = &mut kept.provisional {
+                provisional.checkpoint.get_or_insert(checkpoint);
+            }
+        }
+        let plan = match &self.start {
+            Start::Undecided => None,
+            Start::Stream(offset) => Some(Plan::Stream(offset.clone())),
+            Start::Tables { from } => Some(Plan::Tables {
+                from: *from,
+                tables: self.tables.values().map(Table::cut).collect(),
+            }),
+        };
+        AssignerState {
+            incarnation: self.incarnation,
+            plan,
+            planned: self.planned.iter().cloned().collect(),
+            ranges: self.ranges().cloned().collect(),
+            stream_out: self.stream.is_some(),
+        }
+        .encode()
+    }
+
+    /// A checkpoint is complete, and with it every earlier one whose notice may have been lost.
+    ///
+    /// # Errors
+    /// `Protocol` where the kept ranges contradict each other.
+    pub fn checkpoint_complete(&mut self, checkpoint: u64) -> Result<Vec<Action>> {
+        let mut actions = Vec::new();
+        if self.provisional > 0 {
+            for kept in self.tables.values_mut().flat_map(|table| table.ranges.kept_mut()) {
+                let holds = |of: &mut Provisional| of.checkpoint.is_some_and(|first| first <= checkpoint);
+                if let Some(of) = kept.provisional.take_if(holds) {
+                    self.provisional -= 1;
+                    if self.registered.contains(&of.owner) {
+                        actions.push(acknowledge(of.owner, &kept.range));
+                    }
+                }
+            }
+        }
+        self.ask_gate(&mut actions)?;
+        Ok(actions)
+    }
+
+    /// Where cutting goes on; `None` once all tables are cut, or if there are none to cut.
+    pub fn cut_progress(&self) -> Option<CutProgress> {
+        let table = self.tables.values().find(|table| !table.whole)?;
+        Some(CutProgress {
+            table: table.name.clone(),
+            lower: table.next_lower().cloned(),
+        })
+    }
+
+    /// How far the snapshot is; all zero for a job without one.
+    pub fn progress(&self) -> Progress {
+        let sum = |of: fn(&Table) -> usize| self.tables.values().map(of).sum();
+        Progress {
+            chunks: sum(Table::chunks),
+            chunks_done: sum(Table::chunks_done),
+            cut: self.whole == self.tables.len(),
+            ranges: sum(|table| table.ranges.len()),
+            provisional: self.provisional,
+        }
+    }
+
+    /// Whether nothing is decided yet: [`Assigner::start_tables`] or [`Assigner::start_stream`] is to come.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self.start, Start::Undecided)
+    }
+
+    /// Whether the stream split is in a reader's hands.
+    pub fn is_streaming(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// The oldest place of the log that the finished ranges need; `None` without one, and once the stream split, which
+    /// then says what it needs, is out.
+    pub fn smallest_mine_from(&self) -> Option<Scn> {
+        if self.is_streaming() {
+            return None;
+        }
+        self.mine_from.keys().next().copied()
+    }
+
+    /// The kept ranges, ascending by table and key: the order in which they go to the stream's reader.
+    pub fn ranges(&self) -> impl Iterator<Item = &FinishedRange> {
+        self.tables.values().flat_map(|table| table.ranges.iter())
+    }
+
+    fn undecided(&self) -> Result<()> {
+        if self.is_undecided() {
+            return Ok(());
+        }
+        Err(ErrorKind::Internal("the start of the job was decided twice".into()).into())
+    }
+
+    /// Whether every key of every table is in a finished range.
+    fn covered(&self) -> bool {
+        match self.start {
+            Start::Undecided => false,
+            Start::Stream(_) => true,
+            Start::Tables { .. } => self.whole == self.tables.len() && self.tiled == self.tables.len(),
+        }
+    }
+
+    /// Unaligned checkpoints let the stream's rows overtake those of the snapshot on their way to the sink; without
+    /// checkpoints no range becomes firm. A single reader needs neither.
+    fn refuse_unsafe_checkpointing(&self) -> Result<()> {
+        let unfinished = matches!(self.start, Start::Tables { .. }) && !self.is_streaming() && !self.covered();
+        let (option, reason) = match self.settings.checkpointing {
+            _ if !unfinished || self.settings.parallelism == 1 => return Ok(()),
+            Checkpointing::Aligned => return Ok(()),
+            Checkpointing::Unaligned => (
+                "execution.checkpointing.unaligned.enabled",
+                "a snapshot at a parallelism above 1 needs aligned checkpoints, without a timeout \
+                 (execution.checkpointing.aligned-checkpoint-timeout = 0); they may be switched on again once the \
+                 stream has begun",
+            ),
+            Checkpointing::None => (
+                "execution.checkpointing.interval",
+                "a snapshot at a parallelism above 1 cannot go over into the stream without checkpoints; set an \
+                 interval, or give the source a parallelism of 1",
+            ),
+        };
+        Err(ErrorKind::Option {
+            option: option.into(),
+            reason: reason.into(),
+        }
+        .into())
+    }
+
+    fn request(&mut self, subtask: u32, actions: &mut Vec<Action>) {
+        // Once the stream is out, everyone has been told that there are no more splits.
+        if !self.registered.contains(&subtask) || self.stream.is_some() {
+            return;
+        }
+        match self.planned.pop_front() {
+            Some(chunk) => actions.push(assign(subtask, Split::Chunk(chunk))),
+            None => {
+                if !self.waiting.contains(&subtask) {
+                    self.waiting.push_back(subtask);
+                }
+                let event = ToReader::NoneNow;
+                actions.push(Action::Send { subtask, event });
+            }
+        }
+    }
+
+    fn report(&mut self, subtask: u32, range: FinishedRange, actions: &mut Vec<Action>) -> Result<()> {
+        let streaming = self.is_streaming();
+        let registered = self.registered.contains(&subtask);
+        let table = self.tables.get_mut(&*range.table).ok_or_else(|| {
+            let kind = ErrorKind::Protocol("a range was reported of a table that is not captured".into());
+            Error::from(kind).on(&range.table)
+        })?;
+        match table.ranges.equal(&range).map(|kept| &mut kept.provisional) {
+            Some(None) => {
+                if registered {
+                    actions.push(acknowledge(subtask, &range));
+                }
+            }
+            Some(Some(of)) if streaming => of.owner = subtask,
+            _ => {
+                let provisional = Provisional {
+                    owner: subtask,
+                    checkpoint: None,
+                };
+                self.keep(range, Some(provisional))?;
+            }
+        }
+        self.ask_gate(actions)
+    }
+
+    /// Hands the next group of frozen ranges to the stream's reader.
+    fn missing(&mut self, subtask: u32, have: u32, actions: &mut Vec<Action>) -> Result<()> {
+        let Some(stream) = &mut self.stream else {
+            return Ok(());
+        };
+        let owner = *stream.subtask.get_or_insert(subtask);
+        let have = have as usize;
+        let total: usize = self.tables.values().map(|table| table.ranges.len()).sum();
+        if owner != subtask || have >= total {
+            return Err(ErrorKind::Protocol(format!(
+                "reader {subtask} asks for more than its {have} of {total} ranges, the stream is at reader {owner}"
+            ))
+            .into());
+        }
+        if !self.registered.contains(&subtask) {
+            return Ok(());
+        }
+        let mut ranges = Vec::new();
+        let mut bytes = 0;
+        for range in self.ranges().skip(have).take(self.settings.group_ranges.max(1)) {
+            bytes += range.size_bound();
+            if bytes > self.settings.group_bytes && !ranges.is_empty() {
+                break;
+            }
+            ranges.push(range.clone());
+        }
+        let first = have as u32;
+        let event = ToReader::Ranges { first, ranges };
+        actions.push(Action::Send { subtask, event });
+        Ok(())
+    }
+
+    fn keep(&mut self, range: FinishedRange, provisional: Option<Provisional>) -> Result<()> {
+        let table = self.tables.get_mut(&*range.table).ok_or_else(|| {
+            let kind = ErrorKind::State("a range is kept of a table that is not captured".into());
+            Error::from(kind).on(&range.table)
+        })?;
+        let (mine_from, is_provisional) = (range.mine_from, provisional.is_some());
+        table.add_range(range, provisional)?;
+        self.tiled += usize::from(table.ranges.tile());
+        self.provisional += usize::from(is_provisional);
+        *self.mine_from.entry(mine_from).or_default() += 1;
+        Ok(())
+    }
+
+    fn forget(&mut self, subtask: u32) {
+        if self.provisional == 0 {
+            return;
+        }
+        for table in self.tables.values_mut() {
+            let tiled = table.ranges.tile();
+            let gone = table.forget(subtask);
+            self.provisional -= gone.len();
+            self.tiled -= usize::from(tiled && !gone.is_empty());
+            for range in gone {
+                if let Some(times) = self.mine_from.get_mut(&range.mine_from) {
+                    *times -= 1;
+                    if *times == 0 {
+                        self.mine_from.remove(&range.mine_from);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives planned chunks to those who were told that there was none.
+    fn serve(&mut self, actions: &mut Vec<Action>) {
+        while let (Some(_), Some(&subtask)) = (self.planned.front(), self.waiting.front()) {
+            self.waiting.pop_front();
+            if let Some(chunk) = self.planned.pop_front() {
+                actions.push(assign(subtask, Split::Chunk(chunk)));
+            }
+        }
+    }
+
+    /// Lets the stream split out, if it is time.
+    fn ask_gate(&mut self, actions: &mut Vec<Action>) -> Result<()> {
+        if self.is_streaming() || !self.covered() {
+            return Ok(());
+        }
+        if let Some(chunk) = self.planned.front() {
+            let kind = ErrorKind::Protocol(format!("{:?} is finished and planned at once", chunk.range));
+            return Err(Error::from(kind).on(&chunk.table));
+        }
+        // A single reader's rows cannot be overtaken, and its one checkpoint holds ranges and stream alike.
+        if self.settings.parallelism > 1 && self.provisional > 0 {
+            return Ok(());
+        }
+        let Some(&subtask) = self.registered.difference(&self.told).next() else {
+            return Ok(());
+        };
+        let split = Split::Stream(self.stream_split()?);
+        self.stream = Some(StreamOut { subtask: Some(subtask) });
+        actions.push(assign(subtask, split));
+        for other in self.registered.clone() {
+            if other != subtask {
+                self.no_more_splits(other, actions);
+            }
+        }
+        Ok(())
+    }
+
+    fn stream_split(&self) -> Result<StreamSplit> {
+        let ends = || self.ranges().map(|range| range.point.end());
+        let offset = match &self.start {
+            Start::Stream(offset) => Some(offset.clone()),
+            Start::Undecided => None,
+            Start::Tables { from } => from.or_else(|| ends().min()).map(|position| {
+                let mine_from = self.mine_from.keys().next().copied().unwrap_or(position.scn);
+                Offset::starting(self.incarnation, mine_from.min(position.scn), position)
+            }),
+        };
+        let mut offset =
+            offset.ok_or_else(|| ErrorKind::Internal("the gate opened before there was a point".into()))?;
+        if offset.incarnation == Incarnation::default() {
+            offset.incarnation = self.incarnation;
+        }
+        let end = ends().max().unwrap_or(offset.commit);
+        Ok(StreamSplit {
+            end: self.settings.bounded.then_some(end),
+            needed: u32::try_from(self.ranges().count())
+                .map_err(|_| ErrorKind::Internal("there are too many finished ranges".into()))?,
+            ranges: Vec::new(),
+            offset,
+        })
+    }
+
+    fn no_more_splits(&mut self, subtask: u32, actions: &mut Vec<Action>) {
+        if self.told.insert(subtask) {
+            actions.push(Action::NoMoreSplits { subtask });
+        }
+    }
+}
+
+fn assign(subtask: u32, split: Split) -> Action {
+    Action::Assign { subtask, split }
+}
+
+fn acknowledge(subtask: u32, range: &FinishedRange) -> Action {
+    let event = ToReader::Acknowledge(range.clone());
+    Action::Send { subtask, event }
+}

@@ -1,0 +1,3 @@
+//! Runs the splits of one reader.
+
+pub mod state;

@@ -1,0 +1,109 @@
+//! What readers and enumerator tell each other, beside splits.
+
+use super::{FinishedRange, VERSION, read_ranges, write_ranges};
+use crate::error::{ErrorKind, Result};
+use crate::wire::{Reader, Writer};
+
+/// What a reader tells the enumerator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToEnumerator {
+    /// It has room for another chunk.
+    Request,
+    /// All rows of a range have left it.
+    Report(FinishedRange),
+    /// Its stream split lacks ranges; so many have arrived.
+    Missing {
+        /// How many of the frozen ranges it has, in their order.
+        have: u32,
+    },
+}
+
+/// What the enumerator tells a reader, beside splits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToReader {
+    /// No chunk is at hand now: close the round.
+    NoneNow,
+    /// The range is firm: it may leave the reader's state.
+    Acknowledge(FinishedRange),
+    /// The next ranges of the stream split, in their order from `first` on.
+    Ranges {
+        /// Number of the first one.
+        first: u32,
+        /// The ranges.
+        ranges: Vec<FinishedRange>,
+    },
+}
+
+impl ToEnumerator {
+    /// The bytes of this event.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::versioned(VERSION);
+        match self {
+            ToEnumerator::Request => out.u8(0),
+            ToEnumerator::Report(range) => {
+                out.u8(1);
+                range.write(&mut out);
+            }
+            ToEnumerator::Missing { have } => {
+                out.u8(2);
+                out.u64(u64::from(*have));
+            }
+        }
+        out.finish()
+    }
+
+    /// Reads what [`ToEnumerator::encode`] wrote.
+    ///
+    /// # Errors
+    /// State error for damaged bytes or another version.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let (_, mut from) = Reader::versioned(bytes, VERSION)?;
+        let event = match from.u8()? {
+            0 => ToEnumerator::Request,
+            1 => ToEnumerator::Report(FinishedRange::read(&mut from)?),
+            2 => ToEnumerator::Missing { have: from.u32()? },
+            other => return Err(ErrorKind::State(format!("an event is marked {other}")).into()),
+        };
+        from.finish()?;
+        Ok(event)
+    }
+}
+
+impl ToReader {
+    /// The bytes of this event.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Writer::versioned(VERSION);
+        match self {
+            ToReader::NoneNow => out.u8(0),
+            ToReader::Acknowledge(range) => {
+                out.u8(1);
+                range.write(&mut out);
+            }
+            ToReader::Ranges { first, ranges } => {
+                out.u8(2);
+                out.u64(u64::from(*first));
+                write_ranges(&mut out, ranges);
+            }
+        }
+        out.finish()
+    }
+
+    /// Reads what [`ToReader::encode`] wrote.
+    ///
+    /// # Errors
+    /// State error for damaged bytes or another version.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let (_, mut from) = Reader::versioned(bytes, VERSION)?;
+        let event = match from.u8()? {
+            0 => ToReader::NoneNow,
+            1 => ToReader::Acknowledge(FinishedRange::read(&mut from)?),
+            2 => ToReader::Ranges {
+                first: from.u32()?,
+                ranges: read_ranges(&mut from)?,
+            },
+            other => return Err(ErrorKind::State(format!("an event is marked {other}")).into()),
+        };
+        from.finish()?;
+        Ok(event)
+    }
+}
