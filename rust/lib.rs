@@ -10,4 +10,5 @@ pub mod position;
 pub mod row;
 pub mod snapshot;
 pub mod split;
+pub mod stream;
 mod wire;
