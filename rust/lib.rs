@@ -12,4 +12,5 @@ pub mod reader;
 pub mod row;
 pub mod snapshot;
 pub mod split;
+pub mod stream;
 mod wire;

@@ -15,8 +15,9 @@ use crate::split::TableName;
 /// A reader is opened at a pair (`mine_from`, `position`): it mines from `mine_from`, returns the transactions that
 /// commit behind `position`, and of those from `mine_from` to `position` only notes which they are.
 pub trait LogReader: Send {
-    /// The next step of the log, or `None` when nothing more can be read now. Does not wait for the log to grow; may
-    /// take as long as one mining call.
+    /// The next step of the log, or `None` when nothing more can be read now: then the end of the log was asked for
+    /// since the call began, and all that it allows has been read. Does not wait for the log to grow; may take as long
+    /// as one mining call.
     ///
     /// # Errors
     /// Whatever the log does not allow; the reader cannot be used afterwards.
@@ -60,10 +61,12 @@ pub trait LogReader: Send {
 pub struct Progress {
     /// Every commit before this cut has been returned or noted. Moves only with records that came back.
     pub position: Position,
-    /// The oldest START among transactions that are not committed yet, or the place from which nothing is missing.
+    /// The oldest START among transactions that do not commit before `position` (also of those that are read, but not
+    /// returned yet), or the place from which nothing is missing.
     pub next_scn: Scn,
     /// The log is read completely up to here, inclusive: every record that stood at or below it when the end of the
-    /// log was asked for has been read.
+    /// log was asked for has been read, and every commit among them returned or noted. Where scns are shared, an end
+    /// that falls inside an scn counts as the scn before.
     pub complete_to: Option<Scn>,
 }
 

@@ -1,5 +1,6 @@
 //! Rows: values as the database gives them, and the layouts in which they go downstream.
 
+pub mod batch;
 pub mod value;
 
 use crate::error::Result;

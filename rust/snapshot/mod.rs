@@ -1,5 +1,9 @@
 //! The snapshot phase: where to cut, how a page is read and corrected, how its rows go out.
 
+pub mod merge;
+pub mod page;
+pub mod wait;
+
 use crate::error::Result;
 use crate::split::{Chunk, Key};
 
@@ -41,6 +45,13 @@ impl PageRows {
         pushed
     }
 
+    /// Appends a row that is encoded already.
+    pub fn push_encoded(&mut self, key: &[u8], row: &[u8]) {
+        self.keys.extend_from_slice(key);
+        self.rows.extend_from_slice(row);
+        self.ends.push((self.keys.len(), self.rows.len()));
+    }
+
     /// How many rows.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -54,6 +65,17 @@ impl PageRows {
     /// Bytes that keys and rows take.
     pub fn size(&self) -> usize {
         self.keys.len() + self.rows.len()
+    }
+
+    /// Drops the rows behind the first `rows`.
+    pub fn truncate(&mut self, rows: usize) {
+        if let Some(&(key, row)) = rows.checked_sub(1).and_then(|last| self.ends.get(last)) {
+            self.keys.truncate(key);
+            self.rows.truncate(row);
+            self.ends.truncate(rows);
+        } else if rows == 0 {
+            *self = PageRows::default();
+        }
     }
 
     /// A row's key.

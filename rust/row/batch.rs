@@ -1,0 +1,164 @@
+//! Rows of the log phase on their way out, with what a checkpoint between any two of them has to keep.
+
+use crate::error::Result;
+use crate::offset::Offset;
+use crate::position::{CommitPosition, Place, Position, Scn, Xid};
+use crate::row::RowKind;
+
+/// How large a batch becomes before it is handed on.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchLimit {
+    /// Rows.
+    pub rows: usize,
+    /// Bytes of rows.
+    pub bytes: usize,
+}
+
+/// How the stream's offset moves over a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// The transaction is out up to and including this record.
+    Inside {
+        /// Where it committed.
+        commit: CommitPosition,
+        /// Which one it is.
+        xid: Xid,
+        /// The record.
+        last: Place,
+    },
+    /// The transaction is out.
+    Over {
+        /// Where it committed.
+        commit: CommitPosition,
+        /// Which one it is.
+        xid: Xid,
+        /// From where to mine for everything behind it.
+        next_scn: Scn,
+    },
+    /// Nothing was committed for us up to here.
+    Idle {
+        /// Up to where.
+        position: Position,
+        /// From where to mine for everything behind it.
+        next_scn: Scn,
+    },
+}
+
+impl Mark {
+    /// Moves an offset over the unit.
+    pub fn apply(&self, offset: &mut Offset) {
+        match *self {
+            Mark::Inside { commit, xid, last } => offset.advance_inside(commit, xid, last),
+            Mark::Over { commit, xid, next_scn } => offset.advance_over(commit, xid, next_scn),
+            Mark::Idle { position, next_scn } => offset.advance_idle(position, next_scn),
+        }
+    }
+}
+
+/// Rows that go out together with the boundaries between them. A unit is what goes out at once: one row, both rows of
+/// an update, or none where the offset alone moves. A checkpoint falls between units.
+#[derive(Debug, Default)]
+pub struct Batch {
+    bytes: Vec<u8>,
+    rows: Vec<(RowKind, usize)>,
+    units: Vec<(usize, Mark)>,
+}
+
+impl Batch {
+    /// Empties it and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.rows.clear();
+        self.units.clear();
+    }
+
+    /// Whether nothing is in it, neither rows nor marks.
+    pub fn is_empty(&self) -> bool {
+        self.units.is_empty()
+    }
+
+    /// Whether it should be handed on. Units without rows count as rows.
+    pub fn is_full(&self, limit: BatchLimit) -> bool {
+        let full = self.rows.len().max(self.units.len()) >= limit.rows || self.bytes.len() >= limit.bytes;
+        full && !self.is_empty()
+    }
+
+    /// Appends a row of the unit that is not ended yet.
+    ///
+    /// # Errors
+    /// Those of `write`; the row is not there then.
+    pub fn push_row(&mut self, kind: RowKind, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let start = self.bytes.len();
+        let written = write(&mut self.bytes);
+        if written.is_ok() {
+            self.rows.push((kind, self.bytes.len()));
+        } else {
+            self.bytes.truncate(start);
+        }
+        written
+    }
+
+    /// Ends a unit.
+    pub fn end_unit(&mut self, mark: Mark) {
+        self.units.push((self.rows.len(), mark));
+    }
+
+    /// Ends a transaction: with its last unit if that is here, else with a unit of its own.
+    pub fn end_transaction(&mut self, commit: CommitPosition, xid: Xid, next_scn: Scn) {
+        let over = Mark::Over { commit, xid, next_scn };
+        match self.units.last_mut() {
+            Some((_, mark @ Mark::Inside { .. })) => *mark = over,
+            _ => self.end_unit(over),
+        }
+    }
+
+    /// Notes that nothing was committed for us up to `position`.
+    pub fn idle(&mut self, position: Position, next_scn: Scn) {
+        let idle = Mark::Idle { position, next_scn };
+        match self.units.last_mut() {
+            Some((_, mark @ Mark::Idle { .. })) => *mark = idle,
+            _ => self.end_unit(idle),
+        }
+    }
+
+    /// Bytes of all rows.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How many rows.
+    pub fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Where a row ends in [`Batch::bytes`]; it starts where the one before ends.
+    pub fn row_end(&self, row: usize) -> usize {
+        self.rows[row].1
+    }
+
+    /// A row's bytes.
+    pub fn row(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.rows[row - 1].1 };
+        &self.bytes[start..self.rows[row].1]
+    }
+
+    /// A row's kind.
+    pub fn kind(&self, row: usize) -> RowKind {
+        self.rows[row].0
+    }
+
+    /// How many units.
+    pub fn unit_count(&self) -> usize {
+        self.units.len()
+    }
+
+    /// How many rows are in the units up to and including this one.
+    pub fn unit_end(&self, unit: usize) -> usize {
+        self.units[unit].0
+    }
+
+    /// How the offset moves over a unit.
+    pub fn mark(&self, unit: usize) -> &Mark {
+        &self.units[unit].1
+    }
+}

@@ -1,0 +1,455 @@
+//! Pages in rounds (design 4.3, 4.4): while a round's pages are read the log reader stands still, then one advance of
+//! the log corrects and closes them all.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{Fragment, LogEvent, LogReader, Patience, Progress};
+use crate::position::{Point, Position, Scn};
+use crate::row::value::{Image, ValueBuffer};
+use crate::row::{RowCodec, RowKind, RowOrigin};
+use crate::snapshot::merge::Page;
+use crate::snapshot::wait::{Clock, Wait, go_on};
+use crate::snapshot::{PageLimit, PageRows, PageSource};
+use crate::split::{Chunk, FinishedRange, Key, KeyRange};
+
+/// How large pages and rounds become, and how long they wait.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundLimits {
+    /// Where a page ends.
+    pub page: PageLimit,
+    /// `scan.snapshot.round.bytes`: a round that holds so much is full.
+    pub round_bytes: usize,
+    /// For transactions that are committed in the log to become visible.
+    pub visibility: Patience,
+    /// For the log's minable end to come as far as a SELECT may have seen.
+    pub log_end: Patience,
+}
+
+/// The leave to read one page by a SELECT that starts from now on; void once the round is closed.
+#[derive(Debug)]
+pub struct PageTicket {
+    round: u64,
+}
+
+/// A page that equals its part of the table at its point.
+#[derive(Debug)]
+pub struct ClosedPage {
+    /// The table's number in the reader's table list.
+    pub table: u32,
+    /// What it was read from.
+    pub chunk: Chunk,
+    /// Its own keys.
+    pub range: KeyRange,
+    /// What is left of the chunk behind it.
+    pub rest: Option<Chunk>,
+    /// Which transactions it contains.
+    pub point: Point,
+    /// The oldest START among transactions that are not committed at the point.
+    pub mine_from: Scn,
+    /// Its rows in key order, encoded as inserts.
+    pub rows: PageRows,
+}
+
+impl ClosedPage {
+    /// What is finished once so many of its rows are out; nothing before the first one.
+    pub fn finished_after(&self, rows: usize) -> Option<FinishedRange> {
+        if rows == 0 && !self.rows.is_empty() {
+            return None;
+        }
+        Some(FinishedRange {
+            table: self.chunk.table.clone(),
+            range: KeyRange {
+                lower: self.range.lower.clone(),
+                upper: self.next_key(rows).or_else(|| self.range.upper.clone()),
+            },
+            point: self.point.clone(),
+            mine_from: self.mine_from,
+        })
+    }
+
+    /// What of the page itself (its chunk's rest is not part of it) must be read again if only so many of its rows are
+    /// out.
+    pub fn unread_after(&self, rows: usize) -> Option<Chunk> {
+        let key = self.next_key(rows)?;
+        let lower = if rows == 0 { self.range.lower.clone() } else { Some(key) };
+        Some(Chunk {
+            table: self.chunk.table.clone(),
+            range: KeyRange {
+                lower,
+                upper: self.range.upper.clone(),
+            },
+        })
+    }
+
+    fn next_key(&self, rows: usize) -> Option<Key> {
+        (rows < self.rows.len()).then(|| Key(self.rows.key(rows).into()))
+    }
+}
+
+/// What a round gave.
+#[derive(Debug, Default)]
+pub struct ClosedRound {
+    /// Its pages, by table and key.
+    pub pages: Vec<ClosedPage>,
+    /// What has to be read again from the start, since its table changed its shape while the page was corrected: the
+    /// table's number and what the page was read from.
+    pub again: Vec<(u32, Chunk)>,
+}
+
+/// Reads the pages of one snapshot reader, round by round, and keeps its log reader.
+pub struct Rounds {
+    log: Box<dyn LogReader>,
+    codec: Arc<dyn RowCodec>,
+    limits: RoundLimits,
+    opening: Position,
+    opened: bool,
+    /// The smallest `mine_from` that the log phase will need of the pages closed so far.
+    needed: Option<Scn>,
+    round: u64,
+    pages: Vec<Page>,
+    /// The largest `V` asked after one of the round's SELECTs.
+    high: Scn,
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Scratch {
+    before: Vec<u8>,
+    after: Vec<u8>,
+    row: Vec<u8>,
+}
+
+impl Rounds {
+    /// Rounds over a log reader that was opened at `opening`. No COMMIT may come to stand in front of `opening` after
+    /// that, since the reader would only note it: where scns are shared, that is a cut in front of the log's end, not
+    /// behind it.
+    pub fn new(log: Box<dyn LogReader>, codec: Arc<dyn RowCodec>, opening: Position, limits: RoundLimits) -> Self {
+        Rounds {
+            log,
+            codec,
+            limits,
+            opening,
+            opened: false,
+            needed: None,
+            round: 0,
+            pages: Vec::new(),
+            high: Scn(0),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Reads the log completely up to its opening position, once: only then are all transactions noted whose COMMIT
+    /// stands in front of it. Whatever else asks for it first does it by itself.
+    ///
+    /// # Errors
+    /// `LogBehind`, `Closed`, and those of the log reader.
+    pub fn open(&mut self, clock: &mut dyn Clock) -> Result<()> {
+        if !self.opened {
+            self.advance(self.opening.scn, clock, |_, _, _| Ok(()))
+                .map_err(|error| error.doing("reading the log up to where the snapshot begins"))?;
+            self.opened = true;
+        }
+        Ok(())
+    }
+
+    /// Says that the log phase will mine from `mine_from` on (a range restored from a checkpoint): while pages are
+    /// read, the log from there on must stay.
+    pub fn keep(&mut self, mine_from: Scn) {
+        self.needed = Some(self.needed.map_or(mine_from, |needed| needed.min(mine_from)));
+    }
+
+    /// Gets the database and the log ready for a SELECT of this round: the log that the log phase needs is still
+    /// there, and every transaction that the log reader has handed out or noted is visible. The SELECT may run
+    /// elsewhere; it must start after this and come back by [`Rounds::add_page`] before the round is closed.
+    ///
+    /// # Errors
+    /// `LogGone`, `NotVisible`, `LogBehind`, `Closed`, and those of the log reader.
+    pub fn begin_page(&mut self, clock: &mut dyn Clock) -> Result<PageTicket> {
+        self.open(clock)?;
+        if let Some(needed) = self.needed {
+            self.log
+                .check_kept(needed)
+                .map_err(|error| error.doing("checking that the log of the snapshot's pages is still kept"))?;
+        }
+        self.wait_until_visible(clock)?;
+        Ok(PageTicket { round: self.round })
+    }
+
+    /// Takes a page that was read with a ticket of this round: the first rows of `chunk` and the first key not read.
+    ///
+    /// # Errors
+    /// `Internal` for a ticket of another round, rows out of order, or keys that belong to another page; those of the
+    /// log reader.
+    pub fn add_page(
+        &mut self,
+        ticket: PageTicket,
+        table: u32,
+        chunk: Chunk,
+        rows: PageRows,
+        rest: Option<Key>,
+    ) -> Result<()> {
+        let name = chunk.table.clone();
+        let page = (|| {
+            if ticket.round != self.round {
+                return Err(internal("a page was read while the log moved"));
+            }
+            check_order(&chunk.range, &rows, rest.as_ref())?;
+            // After the SELECT: what it saw cannot lie behind.
+            self.high = self.high.max(self.log.visible_end()?);
+            Ok(Page::new(table, chunk, rows, rest, self.limits.page))
+        })()
+        .map_err(|error: Error| error.doing("reading a page").on(name))?;
+        self.pages.push(page);
+        Ok(())
+    }
+
+    /// Reads one page over a connection at hand.
+    ///
+    /// # Errors
+    /// Those of [`Rounds::begin_page`], of the source and of [`Rounds::add_page`].
+    pub fn read_page(
+        &mut self,
+        source: &mut dyn PageSource,
+        table: u32,
+        chunk: Chunk,
+        clock: &mut dyn Clock,
+    ) -> Result<()> {
+        let ticket = self.begin_page(clock)?;
+        let mut rows = PageRows::default();
+        let rest = source
+            .select(&chunk, self.limits.page, &mut rows)
+            .map_err(|error| error.doing("reading a page").on(&chunk.table))?;
+        self.add_page(ticket, table, chunk, rows, rest)
+    }
+
+    /// Whether the round holds as much as a round may.
+    pub fn is_full(&self) -> bool {
+        self.pages.iter().map(Page::size).sum::<usize>() >= self.limits.round_bytes
+    }
+
+    /// Whether the round holds no page.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// How many pages the round holds.
+    pub fn len(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// Where the log reader stands.
+    pub fn progress(&self) -> Progress {
+        self.log.progress()
+    }
+
+    /// Advances the log until everything that a SELECT of the round may have seen has been read, corrects the pages by
+    /// it and closes them. Without pages the log stays where it is.
+    ///
+    /// # Errors
+    /// `LogBehind`, `Closed`, values of changes that do not fit, and those of the log reader; the round is lost then.
+    pub fn close(&mut self, clock: &mut dyn Clock) -> Result<ClosedRound> {
+        if self.pages.is_empty() {
+            return Ok(ClosedRound::default());
+        }
+        self.round += 1;
+        let mut pages = std::mem::take(&mut self.pages);
+        pages.sort_unstable_by(|a, b| (a.table(), a.lower()).cmp(&(b.table(), b.lower())));
+        let mut again = Vec::new();
+        let high = std::mem::take(&mut self.high);
+        self.advance(high, clock, |codec, scratch, event| {
+            match event {
+                LogEvent::Fragment(fragment) => correct(&mut pages, codec, scratch, &fragment)?,
+                LogEvent::Schema(change) => pages.retain(|page| {
+                    let keeps = page.chunk().table != change.table;
+                    if !keeps {
+                        again.push((page.table(), page.chunk().clone()));
+                    }
+                    keeps
+                }),
+                LogEvent::Progress(_) => {}
+            }
+            Ok(())
+        })
+        .map_err(|error| error.doing("correcting pages by the log"))?;
+        let progress = self.log.progress();
+        let pages: Vec<_> = pages
+            .into_iter()
+            .map(|page| {
+                let page = page.close();
+                ClosedPage {
+                    table: page.table,
+                    chunk: page.chunk,
+                    range: page.range,
+                    rest: page.rest,
+                    point: Point::Position(progress.position),
+                    mine_from: progress.next_scn,
+                    rows: page.rows,
+                }
+            })
+            .collect();
+        if !pages.is_empty() {
+            self.keep(progress.next_scn);
+        }
+        Ok(ClosedRound { pages, again })
+    }
+
+    fn wait_until_visible(&mut self, clock: &mut dyn Clock) -> Result<()> {
+        let wait = Wait::begin(self.limits.visibility, clock);
+        loop {
+            go_on(clock)?;
+            let open = self.log.still_open()?;
+            if open.is_empty() {
+                return Ok(());
+            }
+            if wait.is_over(clock) {
+                return Err(ErrorKind::NotVisible {
+                    sessions: open.join(", "),
+                    seconds: wait.seconds(),
+                }
+                .into());
+            }
+            wait.pause(clock)?;
+        }
+    }
+
+    /// Reads on until the log is read completely up to `target` as it is now, and a whole number of transactions.
+    fn advance(
+        &mut self,
+        target: Scn,
+        clock: &mut dyn Clock,
+        mut apply: impl FnMut(&dyn RowCodec, &mut Scratch, LogEvent) -> Result<()>,
+    ) -> Result<()> {
+        let mut wait = Wait::begin(self.limits.log_end, clock);
+        let mut reached = None;
+        let mut pushed = false;
+        let mut inside = false;
+        // What the reader says at first of the log's end it may have asked before the SELECTs; more records at that
+        // scn may have come since. An end beyond is proof at any time, the same one only once it was asked for anew.
+        let mut asked = false;
+        loop {
+            go_on(clock)?;
+            let complete = self.log.progress().complete_to;
+            if !inside && complete.is_some_and(|scn| scn > target || (asked && scn == target)) {
+                return Ok(());
+            }
+            match self.log.poll()? {
+                Some(event) => {
+                    if let LogEvent::Fragment(fragment) = &event {
+                        inside = !fragment.last;
+                    }
+                    apply(&*self.codec, &mut self.scratch, event)?;
+                }
+                None if inside => return Err(internal("the log reader stopped inside a transaction")),
+                None => {
+                    let first = !std::mem::replace(&mut asked, true);
+                    if complete > reached {
+                        reached = complete;
+                        wait.restart(clock);
+                    }
+                    if first {
+                        continue;
+                    }
+                    if wait.is_over(clock) {
+                        if pushed || !self.log.push()? {
+                            let reached = complete.unwrap_or(Scn(0));
+                            let seconds = wait.seconds();
+                            let needed = target;
+                            return Err(ErrorKind::LogBehind {
+                                needed,
+                                reached,
+                                seconds,
+                            }
+                            .into());
+                        }
+                        pushed = true;
+                        wait.restart(clock);
+                    }
+                    wait.pause(clock)?;
+                }
+            }
+        }
+    }
+}
+
+fn internal(what: &str) -> Error {
+    ErrorKind::Internal(what.to_owned()).into()
+}
+
+/// The merge stands on keys that ascend as the database orders them and lie where they were asked for.
+fn check_order(range: &KeyRange, rows: &PageRows, rest: Option<&Key>) -> Result<()> {
+    let mut last: Option<&[u8]> = None;
+    for number in 0..rows.len() {
+        let key = rows.key(number);
+        if last.is_some_and(|last| last >= key) || !range.contains(key) {
+            return Err(internal("the rows of a page are not in the order of their keys"));
+        }
+        last = Some(key);
+    }
+    match rest {
+        Some(rest) if !range.contains(&rest.0) || last.is_none_or(|last| last >= &*rest.0) => Err(internal(
+            "a page does not end in front of the first key that was not read",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Applies changes to the pages (by table and key in order) that they fall into.
+fn correct(pages: &mut [Page], codec: &dyn RowCodec, scratch: &mut Scratch, fragment: &Fragment) -> Result<()> {
+    let values = &fragment.changes.values;
+    for change in &fragment.changes.rows {
+        let first = pages.partition_point(|page| page.table() < change.table);
+        let pages = &mut pages[first..];
+        let count = pages.partition_point(|page| page.table() == change.table);
+        let pages = &mut pages[..count];
+        if pages.is_empty() {
+            continue;
+        }
+        correct_by(pages, codec, scratch, change.table, values, change.before, change.after)
+            .map_err(|error| error.on(&pages[0].chunk().table).at(fragment.head.commit))?;
+    }
+    Ok(())
+}
+
+fn correct_by(
+    pages: &mut [Page],
+    codec: &dyn RowCodec,
+    scratch: &mut Scratch,
+    table: u32,
+    values: &ValueBuffer,
+    before: Option<Image>,
+    after: Option<Image>,
+) -> Result<()> {
+    let Scratch {
+        before: before_key,
+        after: after_key,
+        row,
+    } = scratch;
+    if let Some(image) = after {
+        after_key.clear();
+        codec.key(table, values, image, after_key)?;
+    }
+    if let Some(image) = before {
+        before_key.clear();
+        codec.key(table, values, image, before_key)?;
+        if after.is_none() || before_key != after_key {
+            if let Some(page) = find(pages, before_key) {
+                page.remove(before_key);
+            }
+        }
+    }
+    let Some(image) = after else { return Ok(()) };
+    let Some(page) = find(pages, after_key) else {
+        return Ok(());
+    };
+    row.clear();
+    codec.row(table, RowKind::Insert, values, image, &RowOrigin::default(), row)?;
+    page.put(after_key, row);
+    Ok(())
+}
+
+/// The page that a key falls into, of one table's pages by key.
+fn find<'a>(pages: &'a mut [Page], key: &[u8]) -> Option<&'a mut Page> {
+    let behind = pages.partition_point(|page| page.lower().is_none_or(|lower| lower <= key));
+    pages[..behind].last_mut().filter(|page| page.contains(key))
+}

@@ -1,0 +1,365 @@
+//! The log phase: transactions in commit order become rows, what pages already contain is left out, and every row
+//! carries what a checkpoint behind it has to keep (design 5, 6).
+
+pub mod filter;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::{Change, Fragment, LogEvent, LogReader, Progress, SchemaChange};
+use crate::offset::{Offset, Partial};
+use crate::position::Position;
+use crate::row::batch::{Batch, BatchLimit, Mark};
+use crate::row::{RowCodec, RowKind, RowOrigin};
+use crate::split::{StreamSplit, TableName};
+use crate::stream::filter::Filter;
+
+/// What to do when a captured table is truncated while rows of it are downstream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnTruncate {
+    /// Fail: the rows downstream can no longer be kept equal to the table.
+    #[default]
+    Fail,
+    /// Leave the rows downstream, warn and count.
+    Ignore,
+}
+
+/// What a job asks of its log phase.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamSettings {
+    /// How large batches become.
+    pub batch: BatchLimit,
+    /// `on-truncate`.
+    pub on_truncate: OnTruncate,
+}
+
+/// What [`Stream::read`] came to.
+#[derive(Debug)]
+pub enum Step {
+    /// The batch holds rows or marks: hand it on, then read again.
+    Batch,
+    /// A table changed its shape; all rows in the old shape have been handed out.
+    Schema(SchemaChange),
+    /// The log gives nothing more for now, and the batch is empty.
+    Idle,
+    /// The split's end is reached, and the batch is empty. There is nothing more to read.
+    Ended,
+}
+
+/// Reads the one stream split.
+pub struct Stream {
+    log: Box<dyn LogReader>,
+    codec: Arc<dyn RowCodec>,
+    tables: Vec<Arc<TableName>>,
+    settings: StreamSettings,
+    filter: Option<Filter>,
+    filter_end: Option<Position>,
+    end: Option<Position>,
+    /// Where the rows made so far stand.
+    offset: Offset,
+    /// The record up to which the first transaction is out already.
+    resume: Option<Partial>,
+    current: Option<(Fragment, usize)>,
+    inside: bool,
+    schema: VecDeque<SchemaChange>,
+    ended: bool,
+    truncates_ignored: u64,
+    keys: Keys,
+}
+
+#[derive(Default)]
+struct Keys {
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+impl Stream {
+    /// Begins at a split, over a log reader that was opened at (`offset.next_scn`, `offset.commit`) of it. `tables` is
+    /// the reader's table list.
+    ///
+    /// # Errors
+    /// `State` if the log is another one; `LogGone`; `Protocol` if ranges are missing or overlap; those of the log
+    /// reader.
+    pub fn open(
+        mut log: Box<dyn LogReader>,
+        codec: Arc<dyn RowCodec>,
+        tables: Vec<Arc<TableName>>,
+        split: &StreamSplit,
+        settings: StreamSettings,
+    ) -> Result<Self> {
+        let offset = split.offset.clone();
+        if log.incarnation() != offset.incarnation {
+            return Err(ErrorKind::State(format!(
+                "it belongs to log {}, the database now writes log {}",
+                offset.incarnation,
+                log.incarnation()
+            ))
+            .into());
+        }
+        log.check_kept(offset.next_scn)
+            .map_err(|error| error.doing("opening the log where the state needs it"))?;
+        if split.ranges.len() as u64 != u64::from(split.needed) {
+            return Err(ErrorKind::Protocol(format!(
+                "the stream split has {} of its {} finished ranges",
+                split.ranges.len(),
+                split.needed
+            ))
+            .into());
+        }
+        let filter = Filter::new(&tables, &split.ranges)?;
+        Ok(Stream {
+            log,
+            codec,
+            tables,
+            settings,
+            filter_end: filter.as_ref().map(Filter::end),
+            filter,
+            end: split.end,
+            resume: offset.partial.clone(),
+            offset,
+            current: None,
+            inside: false,
+            schema: VecDeque::new(),
+            ended: false,
+            truncates_ignored: 0,
+            keys: Keys::default(),
+        })
+    }
+
+    /// From where on the split needs no ranges: once its offset's `commit` is there they may leave the state. `None`
+    /// if it began without.
+    pub fn filter_end(&self) -> Option<Position> {
+        self.filter_end
+    }
+
+    /// How often a truncated table was ignored.
+    pub fn truncates_ignored(&self) -> u64 {
+        self.truncates_ignored
+    }
+
+    /// Where the log reader stands.
+    pub fn progress(&self) -> Progress {
+        self.log.progress()
+    }
+
+    /// Asks the database to help the log on, for a bounded split whose end stays out of reach; `false` if nothing may
+    /// be done.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub fn push(&mut self) -> Result<bool> {
+        self.log.push()
+    }
+
+    /// Fills `batch`, which must be empty, until it is full, the log is idle, the shape of a table changes or the end
+    /// is reached.
+    ///
+    /// # Errors
+    /// `Truncated`; `State` if the log does not fit the offset; values that do not fit; those of the log reader. The
+    /// stream cannot be used afterwards.
+    pub fn read(&mut self, batch: &mut Batch) -> Result<Step> {
+        loop {
+            if let Some((fragment, next)) = self.current.take() {
+                self.unroll(fragment, next, batch)?;
+            }
+            if self.current.is_some() || batch.is_full(self.settings.batch) {
+                return Ok(Step::Batch);
+            }
+            if !self.schema.is_empty() || self.at_end()? {
+                if !batch.is_empty() {
+                    return Ok(Step::Batch);
+                }
+                return Ok(self.schema.pop_front().map_or(Step::Ended, Step::Schema));
+            }
+            match self.log.poll()? {
+                Some(LogEvent::Fragment(fragment)) => self.take(fragment)?,
+                Some(LogEvent::Schema(change)) => self.take_schema(change)?,
+                Some(LogEvent::Progress(progress)) => {
+                    if !self.inside {
+                        self.check_passed(progress.position)?;
+                        self.offset.advance_idle(progress.position, progress.next_scn);
+                        batch.idle(progress.position, progress.next_scn);
+                    }
+                }
+                // The reader may have come to the end just now; the next turn sees that.
+                None if self.at_end()? => {}
+                None if batch.is_empty() => return Ok(Step::Idle),
+                None => return Ok(Step::Batch),
+            }
+        }
+    }
+
+    fn at_end(&mut self) -> Result<bool> {
+        let Some(end) = self.end else { return Ok(false) };
+        if !self.ended && !self.inside {
+            let progress = self.log.progress();
+            // The end was some reader's position before this log was opened: everything in front of it stood there.
+            if progress.position >= end || progress.complete_to.is_some_and(|scn| scn >= end.scn) {
+                self.check_passed(end)?;
+                self.ended = true;
+            }
+        }
+        Ok(self.ended)
+    }
+
+    /// A transaction that is half out must come back.
+    fn check_passed(&self, position: Position) -> Result<()> {
+        match &self.resume {
+            Some(partial) if position.includes(partial.commit) => Err(not_found(partial, "the log does not have it")),
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&mut self, fragment: Fragment) -> Result<()> {
+        let head = fragment.head;
+        if self.end.is_some_and(|end| !end.includes(head.commit)) {
+            self.check_passed(Position::after(head.commit))?;
+            self.ended = true;
+            return Ok(());
+        }
+        self.inside = !fragment.last;
+        if self.offset.is_out(head.commit, head.xid)? {
+            return Ok(());
+        }
+        if self
+            .filter
+            .as_ref()
+            .is_some_and(|filter| !filter.end().includes(head.commit))
+        {
+            self.filter = None;
+        }
+        match &self.resume {
+            Some(partial) if (partial.xid, partial.commit) != (head.xid, head.commit) => {
+                let found = format!("transaction {} at {} comes in its place", head.xid, head.commit);
+                return Err(not_found(partial, &found));
+            }
+            _ => {}
+        }
+        self.current = Some((fragment, 0));
+        Ok(())
+    }
+
+    fn take_schema(&mut self, change: SchemaChange) -> Result<()> {
+        if change.scn < self.offset.commit.scn {
+            return Ok(());
+        }
+        if change.truncates {
+            let seen = self
+                .filter
+                .as_ref()
+                .is_some_and(|filter| filter.all_behind(&change.table, &self.tables, change.scn));
+            match self.settings.on_truncate {
+                _ if seen => {}
+                OnTruncate::Fail => {
+                    return Err(Error::from(ErrorKind::Truncated)
+                        .doing("reading the log")
+                        .on(&change.table)
+                        .at(format_args!("scn {}", change.scn)));
+                }
+                OnTruncate::Ignore => {
+                    self.truncates_ignored += 1;
+                    log::warn!(
+                        "table {} was truncated at scn {}; its rows stay downstream, as on-truncate = 'ignore' asks for",
+                        change.table,
+                        change.scn
+                    );
+                }
+            }
+        }
+        self.schema.push_back(change);
+        Ok(())
+    }
+
+    /// Makes units of a fragment's changes until the batch is full.
+    fn unroll(&mut self, fragment: Fragment, mut next: usize, batch: &mut Batch) -> Result<()> {
+        let head = fragment.head;
+        while let Some(change) = fragment.changes.rows.get(next) {
+            if batch.is_full(self.settings.batch) {
+                self.current = Some((fragment, next));
+                return Ok(());
+            }
+            next += 1;
+            match &self.resume {
+                Some(partial) if partial.last == change.place => self.resume = None,
+                Some(_) => {}
+                None => self.emit(&fragment, change, batch).map_err(|error| {
+                    let error = error.doing("reading the log").at(head.commit);
+                    match self.tables.get(change.table as usize) {
+                        Some(table) => error.on(table),
+                        None => error,
+                    }
+                })?,
+            }
+        }
+        if fragment.last {
+            if let Some(partial) = &self.resume {
+                return Err(not_found(partial, "the transaction ends without that record"));
+            }
+            self.offset.advance_over(head.commit, head.xid, head.next_scn);
+            batch.end_transaction(head.commit, head.xid, head.next_scn);
+        }
+        Ok(())
+    }
+
+    /// One change, one unit; or none if pages have it.
+    fn emit(&mut self, fragment: &Fragment, change: &Change, batch: &mut Batch) -> Result<()> {
+        let (head, values, table) = (&fragment.head, &fragment.changes.values, change.table);
+        let filter = self.filter.as_ref().filter(|filter| filter.covers(table));
+        let moves = change.before.is_some() && change.after.is_some();
+        if filter.is_some() || moves {
+            if let Some(image) = change.before {
+                self.keys.before.clear();
+                self.codec.key(table, values, image, &mut self.keys.before)?;
+            }
+            if let Some(image) = change.after {
+                self.keys.after.clear();
+                self.codec.key(table, values, image, &mut self.keys.after)?;
+            }
+        }
+        let wanted = |key: &[u8]| match filter {
+            Some(filter) => filter.contains(table, key, head).map(|contained| !contained),
+            None => Ok(true),
+        };
+        let before = match change.before {
+            Some(image) if wanted(&self.keys.before)? => Some(image),
+            _ => None,
+        };
+        let after = match change.after {
+            Some(image) if wanted(&self.keys.after)? => Some(image),
+            _ => None,
+        };
+        let update = before.is_some() && after.is_some() && self.keys.before == self.keys.after;
+        let (leaves, comes) = if update {
+            (RowKind::UpdateBefore, RowKind::UpdateAfter)
+        } else {
+            (RowKind::Delete, RowKind::Insert)
+        };
+        let origin = RowOrigin {
+            commit_micros: head.commit_micros,
+            scn: Some(head.commit.scn),
+            xid: Some(head.xid),
+        };
+        for (kind, image) in [(leaves, before), (comes, after)] {
+            if let Some(image) = image {
+                batch.push_row(kind, |out| self.codec.row(table, kind, values, image, &origin, out))?;
+            }
+        }
+        if before.is_some() || after.is_some() {
+            batch.end_unit(Mark::Inside {
+                commit: head.commit,
+                xid: head.xid,
+                last: change.place,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn not_found(partial: &Partial, found: &str) -> Error {
+    ErrorKind::State(format!(
+        "transaction {} at {} is out up to a record at scn {}, but {found}",
+        partial.xid, partial.commit, partial.last.scn
+    ))
+    .into()
+}
