@@ -2,11 +2,15 @@
 //!
 //! The map of the house, one line a room; dependencies point downwards only.
 
+mod bridge;
 pub mod catalog;
+pub mod config;
+pub mod enumerator;
 pub mod error;
 pub mod log;
 pub mod offset;
 pub mod position;
+pub mod reader;
 pub mod row;
 pub mod snapshot;
 pub mod split;
