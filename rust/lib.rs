@@ -3,7 +3,10 @@
 //! The map of the house, one line a room; dependencies point downwards only.
 
 pub mod assigner;
+mod bridge;
 pub mod catalog;
+pub mod config;
+pub mod enumerator;
 pub mod error;
 pub mod log;
 pub mod offset;

@@ -1,0 +1,217 @@
+//! The one table of options: what there is, of which type, with which default and range, and what it means. The
+//! configuration is read by it, Java's options and docs/options.md are tested against it.
+
+use serde::{Serialize, Serializer, ser::SerializeStruct};
+
+/// An option of a job.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionSpec {
+    /// As the user writes it.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: OptionKind,
+    /// What it is if it is left out.
+    pub default: Default,
+    /// One sentence for the documentation.
+    pub doc: &'static str,
+}
+
+/// What values an option takes.
+#[derive(Clone, Copy, Debug)]
+pub enum OptionKind {
+    /// Text, not empty.
+    Text,
+    /// Text that is never shown.
+    Secret,
+    /// An integer in a range, ends included.
+    Integer {
+        /// Least.
+        min: i64,
+        /// Greatest.
+        max: i64,
+    },
+    /// A duration in a range, ends included; a number of milliseconds in the configuration's JSON.
+    Duration {
+        /// Least, in milliseconds.
+        min: i64,
+        /// Greatest, in milliseconds.
+        max: i64,
+    },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A time zone: an IANA name or an offset such as `+08:00`.
+    TimeZone,
+    /// Any number of texts whose names begin with the option's name and a dot.
+    Properties,
+}
+
+/// What an option is if it is left out.
+#[derive(Clone, Copy, Debug)]
+pub enum Default {
+    /// It must not be left out.
+    Required,
+    /// Nothing.
+    None,
+    /// This text.
+    Text(&'static str),
+    /// This number; milliseconds for a duration.
+    Number(i64),
+    /// Whatever this says; the part that knows it fills it in.
+    Described(&'static str),
+}
+
+/// Every option, beside Flink's own `connector`.
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "hostname",
+        kind: OptionKind::Text,
+        default: Default::Required,
+        doc: "Host name or address of the database server.",
+    },
+    OptionSpec {
+        name: "port",
+        kind: OptionKind::Integer { min: 1, max: 65_535 },
+        default: Default::Number(5236),
+        doc: "Port of the database server.",
+    },
+    OptionSpec {
+        name: "username",
+        kind: OptionKind::Text,
+        default: Default::Required,
+        doc: "User that reads the tables and the log.",
+    },
+    OptionSpec {
+        name: "password",
+        kind: OptionKind::Secret,
+        default: Default::Required,
+        doc: "Password of that user; never shown in plans, logs and errors.",
+    },
+    OptionSpec {
+        name: "schema-name",
+        kind: OptionKind::Text,
+        default: Default::Required,
+        doc: "Schema of the captured table, case as in the dictionary.",
+    },
+    OptionSpec {
+        name: "table-name",
+        kind: OptionKind::Text,
+        default: Default::Required,
+        doc: "The captured table, case as in the dictionary.",
+    },
+    OptionSpec {
+        name: "scan.startup.mode",
+        kind: OptionKind::Choice(&["initial", "snapshot", "latest-offset"]),
+        default: Default::Text("initial"),
+        doc: "Where to start: the rows that are there and then the log (`initial`), the rows that are there and no more \
+              (`snapshot`, bounded), or the log from now on (`latest-offset`).",
+    },
+    OptionSpec {
+        name: "scan.incremental.snapshot.chunk.size",
+        kind: OptionKind::Integer {
+            min: 2,
+            max: 10_000_000,
+        },
+        default: Default::Number(8096),
+        doc: "Rows of a chunk as it is planned, and at most of a page as it is read.",
+    },
+    OptionSpec {
+        name: "connect.timeout",
+        kind: OptionKind::Duration {
+            min: 1_000,
+            max: 3_600_000,
+        },
+        default: Default::Number(30_000),
+        doc: "How long to wait for a connection.",
+    },
+    OptionSpec {
+        name: "server-time-zone",
+        kind: OptionKind::TimeZone,
+        default: Default::Described("the time zone of the JVM that plans the job"),
+        doc: "Time zone of the database server: commit times, and timestamps without a zone that are read as \
+              TIMESTAMP_LTZ, are taken as local times there.",
+    },
+    OptionSpec {
+        name: "odbc.driver",
+        kind: OptionKind::Text,
+        default: Default::Described("the name under which the database's own driver installs itself"),
+        doc: "The ODBC driver: its name in odbcinst.ini or the path of its library.",
+    },
+    OptionSpec {
+        name: "odbc",
+        kind: OptionKind::Properties,
+        default: Default::None,
+        doc: "Further attributes of the ODBC connection string, as `odbc.NAME`.",
+    },
+];
+
+/// The entry of an option as the user wrote it, `odbc.NAME` being one of `odbc`.
+pub fn find(name: &str) -> Option<&'static OptionSpec> {
+    let exact = OPTIONS
+        .iter()
+        .find(|option| option.name == name && !matches!(option.kind, OptionKind::Properties));
+    exact.or_else(|| {
+        OPTIONS.iter().find(|option| {
+            matches!(option.kind, OptionKind::Properties)
+                && name
+                    .strip_prefix(option.name)
+                    .and_then(|rest| rest.strip_prefix('.'))
+                    .is_some_and(|rest| !rest.is_empty())
+        })
+    })
+}
+
+impl Serialize for OptionSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let kind = match self.kind {
+            OptionKind::Text => "text",
+            OptionKind::Secret => "secret",
+            OptionKind::Integer { .. } => "integer",
+            OptionKind::Duration { .. } => "duration",
+            OptionKind::Choice(_) => "choice",
+            OptionKind::TimeZone => "time-zone",
+            OptionKind::Properties => "properties",
+        };
+        let mut out = serializer.serialize_struct("option", 7)?;
+        out.serialize_field("name", self.name)?;
+        out.serialize_field("type", kind)?;
+        match self.default {
+            Default::Required => out.serialize_field("required", &true)?,
+            Default::None => {}
+            Default::Text(text) => out.serialize_field("default", text)?,
+            Default::Number(number) => out.serialize_field("default", &number)?,
+            Default::Described(text) => out.serialize_field("default-is", text)?,
+        }
+        match self.kind {
+            OptionKind::Integer { min, max } | OptionKind::Duration { min, max } => {
+                out.serialize_field("min", &min)?;
+                out.serialize_field("max", &max)?;
+            }
+            OptionKind::Choice(values) => out.serialize_field("values", values)?,
+            _ => {}
+        }
+        out.serialize_field("doc", self.doc)?;
+        out.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_found_by_the_name_that_the_user_writes() {
+        assert_eq!(find("port").map(|option| option.name), Some("port"));
+        assert_eq!(find("odbc.driver").map(|option| option.name), Some("odbc.driver"));
+        assert_eq!(find("odbc.Fetch").map(|option| option.name), Some("odbc"));
+        for unknown in ["ports", "odbc", "odbc.", "odbcx", ""] {
+            assert!(find(unknown).is_none(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn no_option_stands_twice() {
+        for (index, option) in OPTIONS.iter().enumerate() {
+            assert!(!OPTIONS[..index].iter().any(|other| other.name == option.name));
+        }
+    }
+}

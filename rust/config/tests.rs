@@ -1,0 +1,153 @@
+//! Every option: its default, what it takes, and that an error names it.
+
+use serde_json::json;
+
+use super::*;
+
+fn minimal() -> Value {
+    json!({
+        "connector": "dameng-cdc",
+        "options": {
+            "hostname": "db", "username": "u", "password": "hush-hush",
+            "schema-name": "BIZ", "table-name": "ORDERS",
+        },
+        "columns": [{"name": "ID", "type": "BIGINT", "nullable": false}],
+        "checkpointing": "aligned",
+    })
+}
+
+fn with(name: &str, value: impl Into<Value>) -> Result<Config> {
+    let mut json = minimal();
+    json["options"][name] = value.into();
+    Config::from_json(&json.to_string())
+}
+
+fn refusal(name: &str, value: impl Into<Value>) -> String {
+    let error = with(name, value).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Option { option, .. } if option == name),
+        "{error}"
+    );
+    error.to_string()
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let config = Config::from_json(&minimal().to_string()).unwrap();
+    assert_eq!(config.connector, Connector::Dameng);
+    assert_eq!((config.hostname.as_str(), config.port), ("db", 5236));
+    assert_eq!(config.table.to_string(), "BIZ.ORDERS");
+    assert_eq!(config.startup, StartupMode::Initial);
+    assert_eq!(config.chunk_rows, 8096);
+    assert_eq!(config.connect_timeout, Duration::from_secs(30));
+    assert_eq!((config.odbc_driver, config.odbc.len()), (None, 0));
+    assert_eq!(config.checkpointing, Checkpointing::Aligned);
+}
+
+#[test]
+fn what_is_set_is_taken() {
+    assert_eq!(with("port", 15236).unwrap().port, 15236);
+    assert_eq!(
+        with("scan.startup.mode", "latest-offset").unwrap().startup,
+        StartupMode::LatestOffset
+    );
+    assert_eq!(
+        with("scan.startup.mode", "snapshot").unwrap().startup,
+        StartupMode::Snapshot
+    );
+    assert_eq!(
+        with("connect.timeout", 5000).unwrap().connect_timeout,
+        Duration::from_secs(5)
+    );
+    let odbc = with("odbc.Fetch", "1000").unwrap().odbc;
+    assert_eq!(odbc.into_iter().collect::<Vec<_>>(), [("Fetch".into(), "1000".into())]);
+    let shanghai = with("server-time-zone", "Asia/Shanghai").unwrap().server_time_zone;
+    assert_eq!(shanghai, TimeZone::get("Asia/Shanghai").unwrap());
+    let fixed = with("server-time-zone", "-03:30").unwrap().server_time_zone;
+    assert_eq!(fixed, TimeZone::fixed(jiff::tz::Offset::from_seconds(-12_600).unwrap()));
+}
+
+#[test]
+fn every_required_option_is_missed_by_name() {
+    let required = OPTIONS
+        .iter()
+        .filter(|option| matches!(option.default, Default::Required));
+    for option in required {
+        let mut json = minimal();
+        json["options"].as_object_mut().unwrap().remove(option.name);
+        let error = Config::from_json(&json.to_string()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains(&format!("option '{}': must be set", option.name)),
+            "{error}"
+        );
+        assert!(!error.is_retryable());
+    }
+}
+
+#[test]
+fn every_option_refuses_what_is_out_of_its_range_by_name() {
+    for option in OPTIONS {
+        match option.kind {
+            OptionKind::Integer { min, max } | OptionKind::Duration { min, max } => {
+                for good in [min, max] {
+                    with(option.name, good).unwrap();
+                }
+                for bad in [min - 1, max + 1] {
+                    assert!(refusal(option.name, bad).contains(&format!("from {min} to {max}")));
+                }
+                assert!(refusal(option.name, "many").contains("must be an integer"));
+            }
+            OptionKind::Choice(words) => {
+                words.iter().for_each(|&word| assert!(with(option.name, word).is_ok()));
+                assert!(refusal(option.name, "sideways").contains("'sideways'; it must be one of '"));
+            }
+            OptionKind::Text | OptionKind::Secret | OptionKind::TimeZone => {
+                assert!(refusal(option.name, " ").contains("must not be empty"));
+                assert!(refusal(option.name, 5).contains("must be a text"));
+                assert!(refusal(option.name, "a\0b").contains("NUL"));
+            }
+            OptionKind::Properties => {
+                assert!(refusal(&format!("{}.x", option.name), "").contains("must not be empty"));
+            }
+        }
+    }
+}
+
+#[test]
+fn unknown_and_impossible_options_are_refused_by_name() {
+    assert!(refusal("tablename", "T").contains("no such option"));
+    assert!(refusal("odbc", "x").contains("no such option"));
+    assert!(refusal("server-time-zone", "Mars/Olympus").contains("Mars/Olympus"));
+    assert!(refusal("server-time-zone", "+19:00").contains("+19:00"));
+    assert!(refusal("odbc.PWD", "x").contains("is set by 'password'"));
+    assert!(refusal("odbc.Server", "x").contains("is set by 'hostname'"));
+    let mut json = minimal();
+    json["options"]["odbc.Fetch"] = "1".into();
+    json["options"]["odbc.fetch"] = "2".into();
+    let error = Config::from_json(&json.to_string()).unwrap_err().to_string();
+    assert!(error.contains("odbc.fetch") && error.contains("twice"), "{error}");
+    json = minimal();
+    json["connector"] = "some-cdc".into();
+    let error = Config::from_json(&json.to_string()).unwrap_err().to_string();
+    assert!(
+        error.contains("option 'connector'") && error.contains("some-cdc"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_password_is_never_shown() {
+    let config = Config::from_json(&minimal().to_string()).unwrap();
+    assert_eq!(config.password.reveal(), "hush-hush");
+    assert!(!format!("{config:?}").contains("hush"));
+    let mut json = minimal();
+    json["more"] = "hush-hush".into();
+    for text in [
+        json.to_string(),
+        minimal().to_string().replace("\"columns\":", "\"columns\":7,"),
+    ] {
+        assert!(!Config::from_json(&text).unwrap_err().to_string().contains("hush"));
+    }
+}

@@ -1,0 +1,184 @@
+//! Rows on their way to Flink: one byte array that Java points its rows into.
+//!
+//! All numbers are little endian.
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 0 | 1, which tells rows from other messages |
+//! | 4..8 | number of rows, u32 |
+//! | 8..16 | number of the batch, u64, counted from 1 |
+//! | 16..24 | newest commit time among the rows in milliseconds since the epoch, i64; 0 if there is none |
+//! | 24..28 | where the table begins, u32 |
+//! | 32.. | the rows, each in Flink's `BinaryRowData` layout |
+//! | table | where each row begins, u32, and where the last one ends |
+//! | behind it | a byte a row: 1 if it goes out in one piece with the row before it (a *unit*: both halves of an update) |
+
+use std::fmt;
+
+use crate::error::{ErrorKind, Result};
+
+/// First byte of a batch.
+pub const TAG: u8 = 1;
+const HEADER: usize = 32;
+/// Java arrays and Flink's segments count in i32.
+const MOST_BYTES: usize = i32::MAX as usize - 1024;
+
+/// A finished batch.
+pub struct Batch {
+    number: u64,
+    rows: u32,
+    bytes: Vec<u8>,
+}
+
+impl Batch {
+    /// Its number.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// How many rows it has.
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// What Java gets.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "batch {} of {} rows, {} bytes",
+            self.number,
+            self.rows,
+            self.bytes.len()
+        )
+    }
+}
+
+/// Collects the rows of a batch.
+pub struct BatchBuilder {
+    bytes: Vec<u8>,
+    starts: Vec<u32>,
+    joined: Vec<u8>,
+    newest_commit_millis: i64,
+}
+
+impl BatchBuilder {
+    /// An empty batch with room for so many bytes of rows.
+    pub fn with_capacity(bytes: usize) -> Self {
+        let mut all = Vec::with_capacity(HEADER + bytes);
+        all.resize(HEADER, 0);
+        BatchBuilder {
+            bytes: all,
+            starts: Vec::new(),
+            joined: Vec::new(),
+            newest_commit_millis: 0,
+        }
+    }
+
+    /// Appends a row, which is what `write` appends; `joined` if it goes out in one piece with the row before it.
+    ///
+    /// # Errors
+    /// Those of `write`, and a batch beyond what a Java array holds; the row is not there then.
+    pub fn row(&mut self, joined: bool, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let start = self.bytes.len();
+        let written = write(&mut self.bytes).and_then(|()| self.check_size());
+        if written.is_err() {
+            self.bytes.truncate(start);
+            return written;
+        }
+        self.starts.push(start as u32);
+        self.joined.push(u8::from(joined && self.starts.len() > 1));
+        Ok(())
+    }
+
+    /// Notes the commit time of a row, in microseconds since the epoch.
+    pub fn note_commit(&mut self, micros: i64) {
+        self.newest_commit_millis = self.newest_commit_millis.max(micros.div_euclid(1000));
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> u32 {
+        self.starts.len() as u32
+    }
+
+    /// Bytes that the rows take.
+    pub fn size(&self) -> usize {
+        self.bytes.len() - HEADER
+    }
+
+    /// Closes the batch.
+    pub fn finish(self, number: u64) -> Batch {
+        let BatchBuilder {
+            mut bytes,
+            starts,
+            joined,
+            newest_commit_millis,
+        } = self;
+        let (rows, table) = (starts.len() as u32, bytes.len() as u32);
+        bytes.reserve_exact(4 * (starts.len() + 1) + joined.len());
+        for start in starts.iter().chain([&table]) {
+            bytes.extend_from_slice(&start.to_le_bytes());
+        }
+        bytes.extend_from_slice(&joined);
+        bytes[0] = TAG;
+        bytes[4..8].copy_from_slice(&rows.to_le_bytes());
+        bytes[8..16].copy_from_slice(&number.to_le_bytes());
+        bytes[16..24].copy_from_slice(&newest_commit_millis.to_le_bytes());
+        bytes[24..28].copy_from_slice(&table.to_le_bytes());
+        Batch { number, rows, bytes }
+    }
+
+    fn check_size(&self) -> Result<()> {
+        let table = 5 * (self.starts.len() + 2);
+        if self.bytes.len() + table > MOST_BYTES {
+            return Err(ErrorKind::Internal(format!(
+                "a batch of {} rows takes more than {MOST_BYTES} bytes",
+                self.rows() + 1
+            ))
+            .into());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_has_the_layout_that_java_reads() {
+        let mut builder = BatchBuilder::with_capacity(64);
+        let row = |byte: u8, length: usize| {
+            move |out: &mut Vec<u8>| {
+                out.resize(out.len() + length, byte);
+                Ok(())
+            }
+        };
+        builder.row(true, row(7, 16)).unwrap();
+        builder.row(false, row(8, 8)).unwrap();
+        builder.row(true, row(9, 24)).unwrap();
+        let failed = builder.row(false, |out| {
+            out.push(1);
+            Err(ErrorKind::Truncated.into())
+        });
+        assert!(failed.is_err());
+        builder.note_commit(5_000_999);
+        builder.note_commit(4_000_000);
+        assert_eq!((builder.rows(), builder.size()), (3, 48));
+
+        let batch = builder.finish(12);
+        let bytes = batch.bytes();
+        let int = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        assert_eq!((bytes[0], int(4), int(8), int(16), int(24)), (TAG, 3, 12, 5000, 80));
+        assert_eq!([80, 84, 88, 92].map(int), [32, 48, 56, 80]);
+        // A first row has nothing before it to go out with.
+        assert_eq!(bytes[96..], [0, 0, 1]);
+        assert!(bytes[32..48].iter().all(|&byte| byte == 7));
+        assert!(bytes[56..80].iter().all(|&byte| byte == 9));
+    }
+}
