@@ -5,6 +5,7 @@
 pub mod catalog;
 pub mod error;
 pub mod log;
+pub mod odbc;
 pub mod offset;
 pub mod position;
 pub mod row;
