@@ -43,11 +43,11 @@ impl CancelToken {
             return false;
         }
         match &*lock(&self.0.statement) {
-            // SAFETY: The handle is valid: it is taken out of the option under this lock before it is freed.
-            Some(handle) => matches!(
-                unsafe { SQLCancel(handle.0) },
-                SqlReturn::SUCCESS | SqlReturn::SUCCESS_WITH_INFO
-            ),
+            Some(handle) => {
+                // SAFETY: The handle is valid: it is taken out of the option under this lock before it is freed.
+                let taken = unsafe { SQLCancel(handle.0) };
+                matches!(taken, SqlReturn::SUCCESS | SqlReturn::SUCCESS_WITH_INFO)
+            }
             None => false,
         }
     }

@@ -5,6 +5,7 @@ use odbc_api::handles::{CDataMut, SqlResult, Statement, StatementImpl};
 use odbc_api::sys::NULL_DATA;
 
 use crate::error::{ErrorKind, Result};
+use crate::odbc::long::{LongValue, LongValues};
 
 /// How a column of a result is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +106,11 @@ impl ColumnBuffer {
         }
     }
 
+    pub(super) fn is_streamed(&self) -> bool {
+        matches!(self, ColumnBuffer::Streamed)
+    }
+
+    /// How long a value is that may not have fitted, where the driver tells.
     pub(super) fn length(&self, row: usize) -> Option<usize> {
         match self {
             ColumnBuffer::Text(column) => column.indicator_at(row).length(),
@@ -119,33 +125,6 @@ impl ColumnBuffer {
 unsafe fn bind(statement: &mut StatementImpl<'_>, number: u16, column: &mut impl CDataMut) -> SqlResult<()> {
     // SAFETY: Passed on to the caller.
     unsafe { statement.bind_col(number, column) }
-}
-
-/// Values of one batch that did not fit into their buffers, or of streamed columns.
-#[derive(Default)]
-pub(super) struct LongValues {
-    pub(super) bytes: Vec<u8>,
-    /// Ascending by column and row: where the value stands, `None` for NULL.
-    entries: Vec<(usize, usize, Option<(usize, usize)>)>,
-}
-
-impl LongValues {
-    pub(super) fn clear(&mut self) {
-        self.bytes.clear();
-        self.entries.clear();
-    }
-
-    /// Notes that the bytes from `start` on are a value; `None` for NULL.
-    pub(super) fn note(&mut self, column: usize, row: usize, start: Option<usize>) {
-        let range = start.map(|start| (start, self.bytes.len()));
-        self.entries.push((column, row, range));
-    }
-
-    fn of_column(&self, column: usize) -> &[(usize, usize, Option<(usize, usize)>)] {
-        let first = self.entries.partition_point(|entry| entry.0 < column);
-        let end = self.entries.partition_point(|entry| entry.0 <= column);
-        &self.entries[first..end]
-    }
 }
 
 /// The rows that one fetch brought.
@@ -197,7 +176,7 @@ impl<'b> Batch<'b> {
 pub struct Column<'b> {
     rows: usize,
     kind: Kind<'b>,
-    long: &'b [(usize, usize, Option<(usize, usize)>)],
+    long: &'b [LongValue],
     bytes: &'b [u8],
 }
 
@@ -222,9 +201,9 @@ impl<'b> Column<'b> {
     pub fn bytes(&self, row: usize) -> Option<&'b [u8]> {
         debug_assert!(row < self.rows);
         if !self.long.is_empty()
-            && let Ok(found) = self.long.binary_search_by_key(&row, |entry| entry.1)
+            && let Ok(found) = self.long.binary_search_by_key(&row, |value| value.row)
         {
-            return self.long[found].2.map(|(start, end)| &self.bytes[start..end]);
+            return self.long[found].range.map(|(start, end)| &self.bytes[start..end]);
         }
         match self.kind {
             Kind::Text(column) => column.value_at(row),

@@ -2,45 +2,37 @@
 
 use std::time::Duration;
 
-use odbc_api::handles::{self, SqlResult, SqlText, Statement, StatementImpl};
-use odbc_api::sys::{
-    CDataType, HandleType, InfoType, Lock, NO_TOTAL, NULL_DATA, Operation, Pointer, SQLFreeHandle, SQLGetData,
-    SQLGetInfo, SQLSetPos, SqlReturn,
-};
+use odbc_api::handles::{self, SqlResult, Statement, StatementImpl};
+use odbc_api::sys::{HandleType, InfoType, Pointer, SQLFreeHandle, SQLGetInfo, SqlReturn};
 use odbc_api::{ConnectionOptions, environment};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::cancel::CancelToken;
-use crate::odbc::columns::{Batch, ColumnBuffer, ColumnSpec, LongValues};
+use crate::odbc::columns::{ColumnBuffer, ColumnSpec};
 use crate::odbc::diagnostic::{Classify, Diagnostic, collect, connect_error, statement_error};
+use crate::odbc::long::LongValues;
 use crate::odbc::settings::ConnectionSettings;
-
-/// Bytes that the column buffers of a connection may take; batches are cut accordingly.
-const BUFFER_BYTES: usize = 16 << 20;
-
-/// First piece of a long value whose length the driver does not tell.
-const PIECE: usize = 64 << 10;
 
 /// A connection. It runs one statement at a time; the statement's rows live in its buffers, so that a half-read result
 /// can be kept beside its connection, in any struct and on any thread.
 pub struct Connection {
     /// `None` only while it is being dropped.
-    handles: Option<Handles>,
+    pub(super) handles: Option<Handles>,
     cancel: CancelToken,
-    classify: Classify,
+    pub(super) classify: Classify,
     statement_timeout: Option<Duration>,
     /// Whether bound columns of any row of a batch can be read again (`SQL_GETDATA_EXTENSIONS`).
-    rereads: bool,
-    specs: Vec<ColumnSpec>,
-    columns: Vec<ColumnBuffer>,
-    batch_rows: usize,
-    fetched: Box<usize>,
-    long: LongValues,
-    open: bool,
+    pub(super) rereads: bool,
+    pub(super) specs: Vec<ColumnSpec>,
+    pub(super) columns: Vec<ColumnBuffer>,
+    pub(super) batch_rows: usize,
+    pub(super) fetched: Box<usize>,
+    pub(super) long: LongValues,
+    pub(super) open: bool,
 }
 
-struct Handles {
-    statement: StatementImpl<'static>,
+pub(super) struct Handles {
+    pub(super) statement: StatementImpl<'static>,
     connection: handles::Connection<'static>,
 }
 
@@ -102,111 +94,6 @@ impl Connection {
         self.cancel.clone()
     }
 
-    /// Runs a statement and drops its result, if it has one.
-    ///
-    /// # Errors
-    /// `Statement`, `Timeout`, or `Closed`.
-    pub fn execute(&mut self, sql: &str) -> Result<()> {
-        self.run(sql)?;
-        self.finish()
-    }
-
-    /// Runs a SELECT whose rows are then fetched in batches of at most `batch_rows`, while the cursor is there.
-    ///
-    /// # Errors
-    /// `Statement`, `Timeout`, or `Closed`.
-    pub fn query(&mut self, sql: &str, columns: &[ColumnSpec], batch_rows: usize) -> Result<Cursor<'_>> {
-        self.start(sql, columns, batch_rows)?;
-        Ok(Cursor { connection: self })
-    }
-
-    /// Runs a SELECT and returns all its rows: for small results.
-    ///
-    /// # Errors
-    /// `Statement`, `Timeout`, or `Closed`.
-    pub fn rows(&mut self, sql: &str, columns: &[ColumnSpec]) -> Result<Vec<Vec<Field>>> {
-        let mut cursor = self.query(sql, columns, 64)?;
-        let mut all = Vec::new();
-        while let Some(batch) = cursor.next()? {
-            for row in 0..batch.rows() {
-                let fields = columns.iter().enumerate().map(|(number, spec)| {
-                    let column = batch.column(number);
-                    Ok(match spec {
-                        ColumnSpec::Int => column.int(row).map_or(Field::Null, Field::Int),
-                        spec if spec.is_text() => column
-                            .text(row)?
-                            .map_or(Field::Null, |text| Field::Text(text.to_owned())),
-                        _ => column
-                            .bytes(row)
-                            .map_or(Field::Null, |bytes| Field::Bytes(bytes.into())),
-                    })
-                });
-                all.push(fields.collect::<Result<_>>()?);
-            }
-        }
-        Ok(all)
-    }
-
-    /// Runs a SELECT; [`Connection::fetch`] brings its rows. Serves those who keep a half-read result beside its
-    /// connection; others take [`Connection::query`]. A former result is given up.
-    ///
-    /// # Errors
-    /// `Statement`, `Timeout`, or `Closed`.
-    pub fn start(&mut self, sql: &str, columns: &[ColumnSpec], batch_rows: usize) -> Result<()> {
-        self.run(sql)?;
-        let bound = self.bind(columns, batch_rows);
-        if bound.is_err() {
-            self.finish()?;
-        }
-        bound
-    }
-
-    /// The next rows of the statement that was started; `None` behind its last one.
-    ///
-    /// # Errors
-    /// `Statement`, `Timeout`, or `Closed`; a value longer than its column's spec where the driver cannot read it
-    /// again (SQLSTATE 22001).
-    pub fn fetch(&mut self) -> Result<Option<Batch<'_>>> {
-        if !self.open {
-            return Ok(None);
-        }
-        *self.fetched = 0;
-        self.long.clear();
-        // SAFETY: The bound columns and `fetched` are fields of this connection and on the heap; they are unbound
-        // before they are replaced, and the statement is freed before they are.
-        let result = self.call(|statement| unsafe { statement.fetch() })?;
-        let SqlOutcome::Success = result else {
-            self.finish()?;
-            return Ok(None);
-        };
-        let rows = *self.fetched;
-        self.read_long_values(rows)?;
-        Ok(Some(Batch {
-            rows,
-            columns: &self.columns,
-            long: &self.long,
-        }))
-    }
-
-    /// Gives up what is left of the result.
-    ///
-    /// # Errors
-    /// `Statement`.
-    pub fn finish(&mut self) -> Result<()> {
-        if !std::mem::take(&mut self.open) {
-            return Ok(());
-        }
-        let statement = self.statement()?;
-        if statement.close_cursor().is_err() {
-            let diagnostic = collect(statement, "SQLCloseCursor");
-            // 24000: there is no cursor any more, as behind a statement that failed in the middle.
-            if diagnostic.state != "24000" {
-                return Err(statement_error(diagnostic, self.classify).into());
-            }
-        }
-        Ok(())
-    }
-
     /// Whether the driver knows that the connection is lost.
     pub fn is_dead(&self) -> bool {
         self.handles.as_ref().is_none_or(|handles| {
@@ -244,199 +131,11 @@ impl Connection {
         self.on_connection(handles::Connection::rollback)
     }
 
-    fn run(&mut self, sql: &str) -> Result<()> {
-        self.finish()?;
-        let text = SqlText::new(sql);
-        // SAFETY: No parameters are ever bound to this statement.
-        self.call(|statement| unsafe { statement.exec_direct(&text) })?;
-        self.open = true;
-        let columns = match self.statement()?.num_result_cols() {
-            SqlResult::Success(columns) | SqlResult::SuccessWithInfo(columns) => columns,
-            _ => 0,
-        };
-        // A statement without a result opens no cursor that could be closed.
-        self.open = columns > 0;
-        Ok(())
-    }
-
-    fn bind(&mut self, specs: &[ColumnSpec], batch_rows: usize) -> Result<()> {
-        let have = match self.statement()?.num_result_cols() {
-            SqlResult::Success(columns) | SqlResult::SuccessWithInfo(columns) => columns,
-            _ => 0,
-        };
-        if usize::try_from(have) != Ok(specs.len()) {
-            return Err(ErrorKind::Internal(format!(
-                "a result has {have} columns where {} are expected",
-                specs.len()
-            ))
-            .into());
-        }
-        let longs = specs.iter().skip_while(|spec| !spec.is_long());
-        if longs.clone().any(|spec| !spec.is_long()) {
-            return Err(ErrorKind::Internal("long columns must stand behind all others".into()).into());
-        }
-        let stream = longs.count() > 0 && !self.rereads;
-        let width: usize = specs.iter().map(|spec| spec.width()).sum();
-        let rows = if stream {
-            1
-        } else {
-            batch_rows.min(BUFFER_BYTES / width.max(1)).max(1)
-        };
-        if self.specs != specs || self.batch_rows != rows {
-            self.statement()?.unbind_cols();
-            self.columns.clear();
-            self.specs.clear();
-            self.columns = specs
-                .iter()
-                .map(|&spec| ColumnBuffer::new(spec, rows, stream))
-                .collect::<Result<_>>()?;
-            self.specs = specs.into();
-            self.batch_rows = rows;
-        }
-        self.bind_columns(rows)
-    }
-
-    fn bind_columns(&mut self, rows: usize) -> Result<()> {
-        let Some(handles) = &mut self.handles else {
-            return Err(ErrorKind::Closed.into());
-        };
-        let statement = &mut handles.statement;
-        let classify = self.classify;
-        let check = |result: SqlResult<()>, statement: &StatementImpl<'_>, function| {
-            if result.is_err() {
-                return Err(Error::from(statement_error(collect(statement, function), classify)));
-            }
-            Ok(())
-        };
-        // SAFETY: Columnar binding of buffers that all hold `rows` values; a driver that fetches more rows than asked
-        // for is refused below.
-        let result = unsafe { statement.set_row_bind_type(0) };
-        check(result, statement, "SQLSetStmtAttr")?;
-        // SAFETY: As above.
-        let result = unsafe { statement.set_row_array_size(rows) };
-        check(result, statement, "SQLSetStmtAttr")?;
-        match statement.row_array_size() {
-            SqlResult::Success(actual) | SqlResult::SuccessWithInfo(actual) if actual > rows || actual == 0 => {
-                return Err(
-                    ErrorKind::Internal(format!("the driver wants to fetch {actual} rows instead of {rows}")).into(),
-                );
-            }
-            _ => {}
-        }
-        // SAFETY: `fetched` is on the heap and freed after the statement.
-        let result = unsafe { statement.set_num_rows_fetched(&mut self.fetched) };
-        check(result, statement, "SQLSetStmtAttr")?;
-        for (column, number) in self.columns.iter_mut().zip(1..) {
-            // SAFETY: The buffers are on the heap, are unbound before they are replaced and freed after the statement.
-            let result = unsafe { column.bind(statement, number) };
-            check(result, statement, "SQLBindCol")?;
-        }
-        Ok(())
-    }
-
-    /// Reads the values that are longer than their buffers, and those of streamed columns.
-    fn read_long_values(&mut self, rows: usize) -> Result<()> {
-        for column in 0..self.columns.len() {
-            if matches!(self.columns[column], ColumnBuffer::Streamed) {
-                for row in 0..rows {
-                    self.read_long_value(column, row, PIECE)?;
-                }
-                continue;
-            }
-            for row in self.columns[column].truncated(rows) {
-                let length = self.columns[column].length(row);
-                if !self.rereads {
-                    return Err(ErrorKind::Statement {
-                        message: format!(
-                            "a value of {} bytes in column {} is longer than the dictionary allows",
-                            length.map_or_else(|| "unknown".to_owned(), |length| length.to_string()),
-                            column + 1
-                        ),
-                        state: "22001".into(),
-                        native: 0,
-                        retryable: false,
-                    }
-                    .into());
-                }
-                let number = row + 1;
-                // SAFETY: The row is one of the batch that was just fetched into bound buffers.
-                self.call(|statement| {
-                    match unsafe { SQLSetPos(statement.as_sys(), number as _, Operation::POSITION, Lock::NO_CHANGE) } {
-                        SqlReturn::SUCCESS | SqlReturn::SUCCESS_WITH_INFO => SqlResult::Success(()),
-                        _ => SqlResult::Error { function: "SQLSetPos" },
-                    }
-                })?;
-                self.read_long_value(column, row, length.unwrap_or(PIECE))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads one value of the current row to its end, piece by piece.
-    fn read_long_value(&mut self, column: usize, row: usize, expected: usize) -> Result<()> {
-        let text = self.specs[column].is_text();
-        let start = self.long.bytes.len();
-        let mut room = expected.max(1);
-        loop {
-            let at = self.long.bytes.len();
-            // A text's piece ends with a zero byte.
-            let space = room + usize::from(text);
-            let mut bytes = std::mem::take(&mut self.long.bytes);
-            bytes.resize(at + space, 0);
-            let mut indicator = 0isize;
-            let target = &mut bytes[at..];
-            let result = self.call(|statement| {
-                let kind = if text { CDataType::Char } else { CDataType::Binary };
-                // SAFETY: `target` is as long as is said and outlives the call, and so does `indicator`.
-                match unsafe {
-                    SQLGetData(
-                        statement.as_sys(),
-                        (column + 1) as u16,
-                        kind,
-                        target.as_mut_ptr() as Pointer,
-                        space as isize,
-                        &mut indicator,
-                    )
-                } {
-                    SqlReturn::SUCCESS | SqlReturn::SUCCESS_WITH_INFO => SqlResult::Success(()),
-                    SqlReturn::NO_DATA => SqlResult::NoData,
-                    _ => SqlResult::Error { function: "SQLGetData" },
-                }
-            });
-            self.long.bytes = bytes;
-            match result {
-                Err(error) => return Err(error),
-                Ok(SqlOutcome::NoData) => {
-                    self.long.bytes.truncate(at);
-                    break;
-                }
-                Ok(SqlOutcome::Success) if indicator == NULL_DATA => {
-                    self.long.bytes.truncate(start);
-                    self.long.note(column, row, None);
-                    return Ok(());
-                }
-                Ok(SqlOutcome::Success) => {}
-            }
-            let remaining = usize::try_from(indicator).ok();
-            if let Some(remaining) = remaining.filter(|&remaining| remaining <= room) {
-                self.long.bytes.truncate(at + remaining);
-                break;
-            }
-            debug_assert!(remaining.is_some() || indicator == NO_TOTAL);
-            // A driver that does not split characters leaves up to three bytes of a text's piece unused.
-            let mut got = room;
-            while text && got + 3 > room && got > 0 && self.long.bytes[at + got - 1] == 0 {
-                got -= 1;
-            }
-            self.long.bytes.truncate(at + got);
-            room = remaining.map_or(PIECE, |remaining| remaining - got);
-        }
-        self.long.note(column, row, Some(start));
-        Ok(())
-    }
-
     /// Makes a call that may wait for the server.
-    fn call(&mut self, call: impl FnOnce(&mut StatementImpl<'static>) -> SqlResult<()>) -> Result<SqlOutcome> {
+    pub(super) fn call(
+        &mut self,
+        call: impl FnOnce(&mut StatementImpl<'static>) -> SqlResult<()>,
+    ) -> Result<SqlOutcome> {
         let Some(handles) = &mut self.handles else {
             return Err(ErrorKind::Closed.into());
         };
@@ -476,7 +175,7 @@ impl Connection {
         }
     }
 
-    fn statement(&mut self) -> Result<&mut StatementImpl<'static>> {
+    pub(super) fn statement(&mut self) -> Result<&mut StatementImpl<'static>> {
         match &mut self.handles {
             Some(handles) => Ok(&mut handles.statement),
             None => Err(ErrorKind::Closed.into()),
@@ -562,62 +261,7 @@ fn diagnostic_of(error: odbc_api::Error) -> Diagnostic {
     }
 }
 
-enum SqlOutcome {
+pub(super) enum SqlOutcome {
     Success,
     NoData,
-}
-
-/// A value of a small result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Field {
-    /// NULL.
-    Null,
-    /// An integer.
-    Int(i64),
-    /// Text.
-    Text(String),
-    /// Bytes.
-    Bytes(Vec<u8>),
-}
-
-impl Field {
-    /// The integer, if it is one.
-    pub fn int(&self) -> Option<i64> {
-        match self {
-            Field::Int(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    /// The text, if it is one.
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            Field::Text(value) => Some(value),
-            _ => None,
-        }
-    }
-}
-
-/// The rows of a running SELECT. What is left of them is given up when it is dropped.
-pub struct Cursor<'c> {
-    connection: &'c mut Connection,
-}
-
-impl Cursor<'_> {
-    /// The next rows; `None` behind the last one.
-    ///
-    /// # Errors
-    /// As for [`Connection::fetch`].
-    #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Result<Option<Batch<'_>>> {
-        self.connection.fetch()
-    }
-}
-
-impl Drop for Cursor<'_> {
-    fn drop(&mut self) {
-        if let Err(error) = self.connection.finish() {
-            log::warn!("a cursor could not be closed: {error}");
-        }
-    }
 }

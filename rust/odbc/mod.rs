@@ -9,10 +9,13 @@ mod cancel;
 mod columns;
 mod connection;
 mod diagnostic;
+mod long;
+mod query;
 mod settings;
 
 pub use cancel::CancelToken;
 pub use columns::{Batch, Column, ColumnSpec};
-pub use connection::{Connection, Cursor, Field};
+pub use connection::Connection;
 pub use diagnostic::{Classify, Diagnostic, Verdict, bracketed_number, by_sqlstate};
+pub use query::{Cursor, Field};
 pub use settings::{ConnectionSettings, Secret};
