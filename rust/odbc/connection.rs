@@ -68,7 +68,7 @@ impl Connection {
         let statement = unsafe { StatementImpl::<'static>::new(statement) };
         let cancel = CancelToken::new(statement.as_sys());
         let mut opened = Connection {
-            rereads: rereads_bound_columns(&connection),
+            rereads: !settings.stream_long_values && rereads_bound_columns(&connection),
             handles: Some(Handles { statement, connection }),
             cancel,
             classify: settings.classify,

@@ -48,6 +48,8 @@ pub struct ConnectionSettings {
     pub connect_timeout: Duration,
     /// Longest wait for a statement's answer, in whole seconds; `None` waits for ever.
     pub statement_timeout: Option<Duration>,
+    /// Read long columns row by row, whatever the driver claims: for drivers that claim more than they can.
+    pub stream_long_values: bool,
     /// Says what a driver's message means.
     pub classify: Classify,
 }
@@ -101,6 +103,7 @@ mod tests {
             password: Secret::new("p;w}d"),
             connect_timeout: Duration::from_secs(1),
             statement_timeout: None,
+            stream_long_values: false,
             classify: by_sqlstate,
         };
         assert_eq!(
