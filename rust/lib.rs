@@ -9,6 +9,7 @@ pub mod config;
 pub mod enumerator;
 pub mod error;
 pub mod log;
+pub mod odbc;
 pub mod offset;
 pub mod position;
 pub mod reader;

@@ -1,0 +1,263 @@
+//! Statements and their results.
+
+use odbc_api::handles::{SqlResult, SqlText, Statement, StatementImpl};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::odbc::columns::{Batch, ColumnBuffer, ColumnSpec};
+use crate::odbc::connection::{Connection, SqlOutcome};
+use crate::odbc::diagnostic::{collect, statement_error};
+
+/// Bytes that the column buffers of a connection may take; batches are cut accordingly.
+const BUFFER_BYTES: usize = 16 << 20;
+
+impl Connection {
+    /// Runs a statement and drops its result, if it has one.
+    ///
+    /// # Errors
+    /// `Statement`, `Timeout`, or `Closed`.
+    pub fn execute(&mut self, sql: &str) -> Result<()> {
+        self.run(sql)?;
+        self.finish()
+    }
+
+    /// Runs a SELECT whose rows are then fetched in batches of at most `batch_rows`, while the cursor is there.
+    ///
+    /// # Errors
+    /// `Statement`, `Timeout`, or `Closed`.
+    pub fn query(&mut self, sql: &str, columns: &[ColumnSpec], batch_rows: usize) -> Result<Cursor<'_>> {
+        self.start(sql, columns, batch_rows)?;
+        Ok(Cursor { connection: self })
+    }
+
+    /// Runs a SELECT and returns all its rows: for small results.
+    ///
+    /// # Errors
+    /// `Statement`, `Timeout`, or `Closed`.
+    pub fn rows(&mut self, sql: &str, columns: &[ColumnSpec]) -> Result<Vec<Vec<Field>>> {
+        let mut cursor = self.query(sql, columns, 64)?;
+        let mut all = Vec::new();
+        while let Some(batch) = cursor.next()? {
+            for row in 0..batch.rows() {
+                let fields = columns.iter().enumerate().map(|(number, spec)| {
+                    let column = batch.column(number);
+                    Ok(match spec {
+                        ColumnSpec::Int => column.int(row).map_or(Field::Null, Field::Int),
+                        spec if spec.is_text() => column
+                            .text(row)?
+                            .map_or(Field::Null, |text| Field::Text(text.to_owned())),
+                        _ => column
+                            .bytes(row)
+                            .map_or(Field::Null, |bytes| Field::Bytes(bytes.into())),
+                    })
+                });
+                all.push(fields.collect::<Result<_>>()?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Runs a SELECT; [`Connection::fetch`] brings its rows. Serves those who keep a half-read result beside its
+    /// connection; others take [`Connection::query`]. A former result is given up.
+    ///
+    /// # Errors
+    /// `Statement`, `Timeout`, or `Closed`.
+    pub fn start(&mut self, sql: &str, columns: &[ColumnSpec], batch_rows: usize) -> Result<()> {
+        self.run(sql)?;
+        let bound = self.bind(columns, batch_rows);
+        if bound.is_err() {
+            self.finish()?;
+        }
+        bound
+    }
+
+    /// The next rows of the statement that was started; `None` behind its last one.
+    ///
+    /// # Errors
+    /// `Statement`, `Timeout`, or `Closed`; a value longer than its column's spec where the driver cannot read it
+    /// again (SQLSTATE 22001).
+    pub fn fetch(&mut self) -> Result<Option<Batch<'_>>> {
+        if !self.open {
+            return Ok(None);
+        }
+        *self.fetched = 0;
+        self.long.clear();
+        // SAFETY: The bound columns and `fetched` are fields of this connection and on the heap; they are unbound
+        // before they are replaced, and the statement is freed before they are.
+        let result = self.call(|statement| unsafe { statement.fetch() })?;
+        let SqlOutcome::Success = result else {
+            self.finish()?;
+            return Ok(None);
+        };
+        let rows = *self.fetched;
+        self.read_long_values(rows)?;
+        Ok(Some(Batch {
+            rows,
+            columns: &self.columns,
+            long: &self.long,
+        }))
+    }
+
+    /// Gives up what is left of the result.
+    ///
+    /// # Errors
+    /// `Statement`.
+    pub fn finish(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.open) {
+            return Ok(());
+        }
+        let statement = self.statement()?;
+        if statement.close_cursor().is_err() {
+            let diagnostic = collect(statement, "SQLCloseCursor");
+            // 24000: there is no cursor any more, as behind a statement that failed in the middle.
+            if diagnostic.state != "24000" {
+                return Err(statement_error(diagnostic, self.classify).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, sql: &str) -> Result<()> {
+        self.finish()?;
+        let text = SqlText::new(sql);
+        // SAFETY: No parameters are ever bound to this statement.
+        self.call(|statement| unsafe { statement.exec_direct(&text) })?;
+        self.open = true;
+        let columns = match self.statement()?.num_result_cols() {
+            SqlResult::Success(columns) | SqlResult::SuccessWithInfo(columns) => columns,
+            _ => 0,
+        };
+        // A statement without a result opens no cursor that could be closed.
+        self.open = columns > 0;
+        Ok(())
+    }
+
+    fn bind(&mut self, specs: &[ColumnSpec], batch_rows: usize) -> Result<()> {
+        let have = match self.statement()?.num_result_cols() {
+            SqlResult::Success(columns) | SqlResult::SuccessWithInfo(columns) => columns,
+            _ => 0,
+        };
+        if usize::try_from(have) != Ok(specs.len()) {
+            return Err(ErrorKind::Internal(format!(
+                "a result has {have} columns where {} are expected",
+                specs.len()
+            ))
+            .into());
+        }
+        let longs = specs.iter().skip_while(|spec| !spec.is_long());
+        if longs.clone().any(|spec| !spec.is_long()) {
+            return Err(ErrorKind::Internal("long columns must stand behind all others".into()).into());
+        }
+        let stream = longs.count() > 0 && !self.rereads;
+        let width: usize = specs.iter().map(|spec| spec.width()).sum();
+        let rows = if stream {
+            1
+        } else {
+            batch_rows.min(BUFFER_BYTES / width.max(1)).max(1)
+        };
+        if self.specs != specs || self.batch_rows != rows {
+            self.statement()?.unbind_cols();
+            self.columns.clear();
+            self.specs.clear();
+            self.columns = specs
+                .iter()
+                .map(|&spec| ColumnBuffer::new(spec, rows, stream))
+                .collect::<Result<_>>()?;
+            self.specs = specs.into();
+            self.batch_rows = rows;
+        }
+        self.bind_columns(rows)
+    }
+
+    fn bind_columns(&mut self, rows: usize) -> Result<()> {
+        let Some(handles) = &mut self.handles else {
+            return Err(ErrorKind::Closed.into());
+        };
+        let statement = &mut handles.statement;
+        let classify = self.classify;
+        let check = |result: SqlResult<()>, statement: &StatementImpl<'_>, function| {
+            if result.is_err() {
+                return Err(Error::from(statement_error(collect(statement, function), classify)));
+            }
+            Ok(())
+        };
+        // SAFETY: Columnar binding of buffers that all hold `rows` values; a driver that fetches more rows than asked
+        // for is refused below.
+        let result = unsafe { statement.set_row_bind_type(0) };
+        check(result, statement, "SQLSetStmtAttr")?;
+        // SAFETY: As above.
+        let result = unsafe { statement.set_row_array_size(rows) };
+        check(result, statement, "SQLSetStmtAttr")?;
+        match statement.row_array_size() {
+            SqlResult::Success(actual) | SqlResult::SuccessWithInfo(actual) if actual > rows || actual == 0 => {
+                return Err(
+                    ErrorKind::Internal(format!("the driver wants to fetch {actual} rows instead of {rows}")).into(),
+                );
+            }
+            _ => {}
+        }
+        // SAFETY: `fetched` is on the heap and freed after the statement.
+        let result = unsafe { statement.set_num_rows_fetched(&mut self.fetched) };
+        check(result, statement, "SQLSetStmtAttr")?;
+        for (column, number) in self.columns.iter_mut().zip(1..) {
+            // SAFETY: The buffers are on the heap, are unbound before they are replaced and freed after the statement.
+            let result = unsafe { column.bind(statement, number) };
+            check(result, statement, "SQLBindCol")?;
+        }
+        Ok(())
+    }
+}
+
+/// A value of a small result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// NULL.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Field {
+    /// The integer, if it is one.
+    pub fn int(&self) -> Option<i64> {
+        match self {
+            Field::Int(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Field::Text(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// The rows of a running SELECT. What is left of them is given up when it is dropped.
+pub struct Cursor<'c> {
+    connection: &'c mut Connection,
+}
+
+impl Cursor<'_> {
+    /// The next rows; `None` behind the last one.
+    ///
+    /// # Errors
+    /// As for [`Connection::fetch`].
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Batch<'_>>> {
+        self.connection.fetch()
+    }
+}
+
+impl Drop for Cursor<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.connection.finish() {
+            log::warn!("a cursor could not be closed: {error}");
+        }
+    }
+}

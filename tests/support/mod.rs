@@ -1,0 +1,200 @@
+//! Throw-away PostgreSQL servers for the tests, over psqlODBC.
+//!
+//! A server lives in a directory of its own and is reached through a socket there, so that no port is taken. It ends
+//! with its [`Server`] and, should the test process die, with the process: a guard process waits on a pipe whose other
+//! end only the test process holds.
+
+#![allow(dead_code)]
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tidemark::odbc::{Connection, ConnectionSettings, Secret, by_sqlstate};
+
+/// A running server.
+pub struct Server {
+    directory: PathBuf,
+    guard: Child,
+}
+
+impl Server {
+    /// Makes and starts a server with its own data.
+    pub fn start() -> Server {
+        let directory = std::env::temp_dir().join(format!("tidemark-{}-{}", std::process::id(), unique()));
+        std::fs::create_dir(&directory).unwrap();
+        let guard = guard(&directory);
+        let server = Server { directory, guard };
+        if is_root() {
+            run(Command::new("chown").arg("postgres").arg(&server.directory));
+        }
+        let data = server.directory.join("data");
+        run(as_server_user("initdb")
+            .args([
+                "-U",
+                "capture",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                "--locale=C.UTF-8",
+                "-N",
+                "-D",
+            ])
+            .arg(&data));
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(data.join("postgresql.conf"))
+            .unwrap()
+            .write_all(
+                format!(
+                    "listen_addresses = ''\nunix_socket_directories = '{}'\nport = {PORT}\nfsync = off\n",
+                    server.directory.display()
+                )
+                .as_bytes(),
+            )
+            .unwrap();
+        run(as_server_user("pg_ctl")
+            .args(["start", "-w", "-t", "60", "-l"])
+            .arg(server.directory.join("log"))
+            .arg("-D")
+            .arg(&data));
+        server
+    }
+
+    /// The one server that the tests of a file share.
+    pub fn shared() -> &'static Server {
+        static SHARED: OnceLock<Server> = OnceLock::new();
+        SHARED.get_or_init(Server::start)
+    }
+
+    /// How to connect.
+    pub fn settings(&self) -> ConnectionSettings {
+        ConnectionSettings {
+            driver: DRIVER.into(),
+            attributes: self.attributes(),
+            username: "capture".into(),
+            password: Secret::new("not;asked}for"),
+            connect_timeout: Duration::from_secs(30),
+            statement_timeout: None,
+            stream_long_values: false,
+            classify: by_sqlstate,
+        }
+    }
+
+    /// Keys of the connection string for psqlODBC.
+    pub fn attributes(&self) -> Vec<(String, String)> {
+        let directory = self.directory.display().to_string();
+        [
+            ("Server", directory.as_str()),
+            ("Port", PORT),
+            ("Database", "postgres"),
+            ("UseDeclareFetch", "1"),
+            ("Fetch", "1000"),
+            ("Protocol", "7.4-1"),
+            ("BoolsAsChar", "0"),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into()
+    }
+
+    /// Opens a connection.
+    pub fn connect(&self) -> Connection {
+        Connection::open(&self.settings()).unwrap()
+    }
+
+    /// Runs statements through psql and returns what they print.
+    pub fn psql(&self, sql: &str) -> String {
+        let output = as_server_user("psql")
+            .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", "capture", "-p", PORT, "-h"])
+            .arg(&self.directory)
+            .args(["-d", "postgres", "-c", sql])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.guard.stdin.take());
+        let _ = self.guard.wait();
+    }
+}
+
+/// psqlODBC's name in odbcinst.ini.
+pub const DRIVER: &str = "PostgreSQL Unicode";
+
+/// Part of the socket's file name; every server has a directory of its own.
+const PORT: &str = "5432";
+
+/// Stops the server and removes its directory when standard input ends; in a process group of its own, so that what
+/// ends the test process does not end it too.
+fn guard(directory: &Path) -> Child {
+    let script = format!(
+        "read _; {stop} -D \"$1/data\" >/dev/null 2>&1; rm -rf \"$1\"",
+        stop = shell(as_server_user("pg_ctl").args(["stop", "-m", "immediate", "-w"]))
+    );
+    Command::new("sh")
+        .args(["-c", &script, "guard"])
+        .arg(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .unwrap()
+}
+
+/// One of PostgreSQL's programs, as a user that may run a server.
+fn as_server_user(program: &str) -> Command {
+    let path = programs().join(program);
+    let mut command = if is_root() {
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"])
+            .arg(path);
+        command
+    } else {
+        Command::new(path)
+    };
+    command.current_dir("/").env("LC_ALL", "C.UTF-8");
+    command
+}
+
+/// Where Debian keeps them; elsewhere they are on the path.
+fn programs() -> PathBuf {
+    let debian = Path::new("/usr/lib/postgresql/15/bin");
+    if debian.exists() { debian.into() } else { PathBuf::new() }
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|process| std::os::unix::fs::MetadataExt::uid(&process) == 0)
+}
+
+fn shell(command: &Command) -> String {
+    std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| word.to_str().unwrap())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn run(command: &mut Command) {
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{command:?}: {}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+fn unique() -> u32 {
+    static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+}
