@@ -1,5 +1,6 @@
 //! What Flink asks of a split enumerator, and what it is told to do: the interface that `bridge` drives.
 
+use crate::assigner;
 use crate::error::Result;
 use crate::reader::api::Metric;
 use crate::split::{Split, ToEnumerator, ToReader};
@@ -15,6 +16,10 @@ pub trait Enumerator: Send + Sync {
     /// # Errors
     /// The job cannot work as it is configured (design 5: checkpointing and parallelism).
     fn start(&self) -> Result<Vec<Action>>;
+
+    /// Says which readers Flink's context lists now; comes first in each turn of the coordinator's thread. Those that it
+    /// no longer lists (they failed, their reset is to come) are assigned nothing.
+    fn listed(&self, registered: &[u32]);
 
     /// A reader has registered: for the first time, or again after a reset.
     ///
@@ -93,4 +98,14 @@ pub enum Action {
     },
     /// Run [`Enumerator::cut`] on the worker thread, then [`Enumerator::cut_done`] here. Never while one is under way.
     Cut,
+}
+
+impl From<assigner::Action> for Action {
+    fn from(action: assigner::Action) -> Self {
+        match action {
+            assigner::Action::Assign { subtask, split } => Action::Assign { subtask, split },
+            assigner::Action::Send { subtask, event } => Action::Send { subtask, event },
+            assigner::Action::NoMoreSplits { subtask } => Action::NoMoreSplits { subtask },
+        }
+    }
 }

@@ -1,0 +1,46 @@
+//! What the enumerator needs of its database, so that it need not know which one it is.
+
+use crate::error::Result;
+use crate::offset::Offset;
+use crate::position::{Incarnation, Scn};
+use crate::split::{Chunk, Key, TableName};
+
+/// Connects the enumerator to its database.
+pub trait Surveyor: Send + Sync {
+    /// Connects, checks that the database is set up for capture, and looks the captured tables up. May block for long.
+    ///
+    /// # Errors
+    /// Connection, set-up and catalogue errors.
+    fn connect(&self) -> Result<Box<dyn Survey>>;
+
+    /// Wakes what is stuck in a driver, and refuses further connections. Never blocks.
+    fn cancel(&self);
+}
+
+/// An open connection to the captured tables and their log.
+pub trait Survey: Send {
+    /// The captured tables.
+    fn tables(&self) -> Vec<TableName>;
+
+    /// Which log the database has now.
+    fn incarnation(&self) -> Incarnation;
+
+    /// Whether the log from `needed` on is still there.
+    ///
+    /// # Errors
+    /// `LogGone`; database errors.
+    fn check_kept(&mut self, needed: Scn) -> Result<()>;
+
+    /// An offset at the log's end: from the oldest open transaction on, in front of what commits from now on.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn end_of_log(&mut self) -> Result<Offset>;
+
+    /// The next chunks of a table in key order, from `lower` on (from its first key without). The one without an upper
+    /// bound is the last.
+    ///
+    /// # Errors
+    /// Database errors; a key that cannot be cut.
+    fn cut(&mut self, table: &TableName, lower: Option<&Key>) -> Result<Vec<Chunk>>;
+}

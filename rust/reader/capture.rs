@@ -1,0 +1,50 @@
+//! What a reader needs of its database, so that it need not know which one it is.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::log::LogReader;
+use crate::position::{Position, Scn};
+use crate::row::RowCodec;
+use crate::snapshot::PageSource;
+use crate::split::TableName;
+
+/// Connects a reader to its database; shared by the reader's threads.
+pub trait Connector: Send + Sync {
+    /// Connects and looks the captured tables up. May block for long.
+    ///
+    /// # Errors
+    /// Connection, catalogue and set-up errors.
+    fn connect(&self) -> Result<Box<dyn Capture>>;
+
+    /// Wakes what is stuck in a driver on any of the connections, and refuses further ones. Never blocks.
+    fn cancel(&self);
+}
+
+/// An open connection to the captured tables and their log.
+pub trait Capture: Send {
+    /// The captured tables; their numbers here are those of the codec and of the changes.
+    fn tables(&self) -> &[Arc<TableName>];
+
+    /// Makes keys and rows.
+    fn codec(&self) -> Arc<dyn RowCodec>;
+
+    /// Opens the log for a snapshot: from the oldest open transaction on, at a position that lies in front of the
+    /// log's end (design 3.1.5).
+    ///
+    /// # Errors
+    /// Database errors.
+    fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)>;
+
+    /// Opens the log at a pair.
+    ///
+    /// # Errors
+    /// `LogGone`; database errors.
+    fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>>;
+
+    /// Opens a connection for pages.
+    ///
+    /// # Errors
+    /// Connection errors.
+    fn pages(&mut self) -> Result<Box<dyn PageSource>>;
+}

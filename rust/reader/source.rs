@@ -1,0 +1,229 @@
+//! The reader that Flink drives: its calls meet the worker's thread at a bounded channel and a short lock.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded, select};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::reader::api::{Message, Metric, RowsOut, SourceReader};
+use crate::reader::capture::Connector;
+use crate::reader::shared::{Inner, Shared};
+use crate::reader::state::Todo;
+use crate::reader::stop::{Stop, Stopped};
+use crate::reader::worker::{Output, Worker, WorkerLimits};
+use crate::split::{Split, ToEnumerator, ToReader};
+
+/// Batches that may wait between worker and fetcher.
+const QUEUE: usize = 4;
+
+pub(super) struct Reader {
+    connector: Arc<dyn Connector>,
+    shared: Arc<Shared>,
+    stop: Stop,
+    stopped: Stopped,
+    wake: Sender<()>,
+    out: Receiver<Result<Output>>,
+    worker: Mutex<Option<Worker>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    /// The worker has sent its last; what it failed with was handed out.
+    failed: AtomicBool,
+    /// How long `close` waits for the worker.
+    patience: Duration,
+}
+
+impl Reader {
+    pub(super) fn new(connector: Arc<dyn Connector>, limits: WorkerLimits, patience: Duration) -> Self {
+        let shared = Arc::new(Shared::default());
+        let (stop, stopped) = Stop::new();
+        let (wake, woken) = bounded(1);
+        let (send, out) = bounded(QUEUE);
+        let worker = Worker {
+            connector: connector.clone(),
+            shared: shared.clone(),
+            limits,
+            out: send,
+            wake: woken,
+            stopped: stopped.clone(),
+            batches: 0,
+        };
+        Reader {
+            connector,
+            shared,
+            stop,
+            stopped,
+            wake,
+            out,
+            worker: Mutex::new(Some(worker)),
+            thread: Mutex::new(None),
+            failed: AtomicBool::new(false),
+            patience,
+        }
+    }
+
+    /// Carries out what the state asks for, and lets the worker look again.
+    fn carry_out(&self, inner: &mut Inner, todo: Vec<Todo>) -> Vec<ToEnumerator> {
+        let mut events = Vec::new();
+        for todo in todo {
+            match todo {
+                Todo::Send(event) => events.push(event),
+                Todo::CloseRound => inner.none_now = true,
+                Todo::OpenStream => inner.stream_ready = true,
+            }
+        }
+        match self.wake.try_send(()) {
+            // Full: it will look anyway. Disconnected: it has ended.
+            Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => events,
+        }
+    }
+
+    fn message(&self, output: Output) -> Result<Message> {
+        match output {
+            Output::Events(events) => Ok(Message::Events(events)),
+            Output::Delivery(mut delivery) => {
+                let mut inner = self.shared.lock();
+                let inner = &mut *inner;
+                let todo = inner.in_flight.hand_out(&mut delivery, &mut inner.state)?;
+                let events = self.carry_out(inner, todo);
+                match delivery.batch {
+                    // Rows stand in front of it in the queue, so nothing took effect and there are no events.
+                    Some(batch) => Ok(Message::Rows(batch)),
+                    None if events.is_empty() => Ok(Message::Nothing),
+                    None => Ok(Message::Events(events)),
+                }
+            }
+        }
+    }
+}
+
+impl SourceReader for Reader {
+    fn start(&self) -> Result<Vec<ToEnumerator>> {
+        let events = {
+            let mut inner = self.shared.lock();
+            let todo = inner.state.start();
+            self.carry_out(&mut inner, todo)
+        };
+        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let worker = worker.ok_or_else(|| Error::from(ErrorKind::Internal("started twice".into())))?;
+        let thread = std::thread::Builder::new()
+            .name("tidemark-reader".into())
+            .spawn(move || worker.run())
+            .map_err(|error| ErrorKind::Internal(format!("no thread could be started: {error}")))?;
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Ok(events)
+    }
+
+    fn add_splits(&self, splits: Vec<Split>) -> Result<Vec<ToEnumerator>> {
+        let mut inner = self.shared.lock();
+        for split in &splits {
+            match split {
+                Split::Chunk(_) => inner.none_now = false,
+                Split::Finished(range) => {
+                    let least = inner
+                        .smallest_mine_from
+                        .map_or(range.mine_from, |least| least.min(range.mine_from));
+                    inner.smallest_mine_from = Some(least);
+                }
+                Split::Stream(_) => {}
+            }
+        }
+        let todo = inner.state.add_splits(splits)?;
+        Ok(self.carry_out(&mut inner, todo))
+    }
+
+    fn handle(&self, event: ToReader) -> Result<Vec<ToEnumerator>> {
+        let mut inner = self.shared.lock();
+        let todo = inner.state.handle(event)?;
+        Ok(self.carry_out(&mut inner, todo))
+    }
+
+    fn no_more_splits(&self) -> Result<Vec<ToEnumerator>> {
+        let mut inner = self.shared.lock();
+        let todo = inner.state.no_more_splits();
+        Ok(self.carry_out(&mut inner, todo))
+    }
+
+    fn next(&self, timeout: Duration) -> Result<Message> {
+        let received = select! {
+            recv(self.out) -> received => received.map_err(|_| RecvTimeoutError::Disconnected),
+            recv(self.stopped.channel()) -> _ => return Err(ErrorKind::Closed.into()),
+            default(timeout) => Err(RecvTimeoutError::Timeout),
+        };
+        if self.stopped.is_stopped() {
+            return Err(ErrorKind::Closed.into());
+        }
+        match received {
+            Ok(Ok(output)) => self.message(output),
+            Ok(Err(error)) => {
+                self.failed.store(true, Ordering::Relaxed);
+                Err(error)
+            }
+            Err(RecvTimeoutError::Timeout) => Ok(Message::Nothing),
+            Err(RecvTimeoutError::Disconnected) if self.failed.load(Ordering::Relaxed) => Err(ErrorKind::Closed.into()),
+            // The worker ends by itself only when nothing is left to do; what it sent last may still be on its way out.
+            Err(RecvTimeoutError::Disconnected) => Ok(Message::End),
+        }
+    }
+
+    fn consumed(&self, batch: u64) -> Result<Vec<ToEnumerator>> {
+        let mut inner = self.shared.lock();
+        let inner = &mut *inner;
+        let todo = inner.in_flight.consumed(batch, &mut inner.state)?;
+        Ok(self.carry_out(inner, todo))
+    }
+
+    fn snapshot(&self, checkpoint: u64, out: RowsOut) -> Result<Vec<Split>> {
+        let mut inner = self.shared.lock();
+        let inner = &mut *inner;
+        inner.in_flight.rows_out(out.batch, out.rows, &mut inner.state)?;
+        if let Some(split) = inner.state.stream() {
+            inner.checkpoints.push((checkpoint, split.offset.next_scn));
+        }
+        Ok(inner.state.snapshot())
+    }
+
+    fn checkpoint_complete(&self, checkpoint: u64) -> Result<()> {
+        let mut inner = self.shared.lock();
+        let complete = inner
+            .checkpoints
+            .iter()
+            .rev()
+            .find(|(number, _)| *number <= checkpoint)
+            .map(|(_, scn)| *scn);
+        inner.checkpoints.retain(|(number, _)| *number > checkpoint);
+        if let (Some(safe), Some(mut offset)) = (complete, inner.state.stream().map(|split| split.offset.clone())) {
+            offset.safe = safe;
+            inner.state.advance_stream(offset);
+        }
+        Ok(())
+    }
+
+    fn metrics(&self) -> Vec<Metric> {
+        self.shared.metrics()
+    }
+
+    fn cancel(&self) {
+        self.stop.stop();
+        self.connector.cancel();
+    }
+
+    fn close(&self) {
+        self.cancel();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(thread) = thread else { return };
+        let deadline = Instant::now() + self.patience;
+        while !thread.is_finished() {
+            if Instant::now() >= deadline {
+                log::warn!("a reader's thread hangs in its driver and is abandoned with its connections");
+                return;
+            }
+            // The driver may have begun another call between two of these.
+            self.connector.cancel();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // It has caught its own panics.
+        let _ = thread.join();
+    }
+}
