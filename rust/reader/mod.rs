@@ -8,6 +8,8 @@ mod shared;
 mod source;
 pub mod state;
 mod stop;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 use std::sync::Arc;

@@ -1,0 +1,472 @@
+//! The reader over a database that is made up here: what leaves it, what its state says in between, and how it ends.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use super::api::{Message, RowsOut, SourceReader};
+use super::capture::{Capture, Connector};
+use super::source::Reader;
+use super::worker::WorkerLimits;
+use crate::error::{ErrorKind, Result};
+use crate::log::{Change, Changes, Fragment, LogEvent, LogReader, Progress, TransactionHead};
+use crate::offset::Offset;
+use crate::position::{CommitPosition, Incarnation, Place, Point, Position, Scn, Xid};
+use crate::row::value::{Image, Value, ValueBuffer};
+use crate::row::{RowCodec, RowKind, RowOrigin};
+use crate::snapshot::{PageLimit, PageRows, PageSource};
+use crate::split::{Chunk, FinishedRange, Key, KeyRange, Split, StreamSplit, TableName, ToEnumerator, ToReader};
+
+const WAIT: Duration = Duration::from_secs(20);
+
+/// Keys 0..rows, one byte each; the row is its key twice.
+#[derive(Clone)]
+struct Fake(Arc<World>);
+
+struct World {
+    rows: u8,
+    /// What the stream's log will give.
+    log: Mutex<VecDeque<LogEvent>>,
+    /// SELECTs wait while this is set, until cancelled.
+    hang: Mutex<bool>,
+    changed: Condvar,
+    cancelled: AtomicBool,
+    panics: bool,
+}
+
+fn fake(rows: u8, hang: bool, panics: bool) -> Fake {
+    Fake(Arc::new(World {
+        rows,
+        log: Mutex::default(),
+        hang: Mutex::new(hang),
+        changed: Condvar::new(),
+        cancelled: AtomicBool::new(false),
+        panics,
+    }))
+}
+
+fn table() -> Arc<TableName> {
+    Arc::new(TableName {
+        schema: "BIZ".into(),
+        name: "T".into(),
+    })
+}
+
+fn reader(fake: &Fake) -> Reader {
+    let mut limits = WorkerLimits::new(100);
+    limits.batch.rows = 3;
+    limits.idle = (Duration::from_millis(1), Duration::from_millis(2));
+    Reader::new(Arc::new(fake.clone()), limits, Duration::from_secs(5))
+}
+
+impl Connector for Fake {
+    fn connect(&self) -> Result<Box<dyn Capture>> {
+        Ok(Box::new(FakeCapture(self.clone(), vec![table()])))
+    }
+
+    fn cancel(&self) {
+        self.0.cancelled.store(true, Ordering::SeqCst);
+        self.0.changed.notify_all();
+    }
+}
+
+struct FakeCapture(Fake, Vec<Arc<TableName>>);
+
+impl Capture for FakeCapture {
+    fn tables(&self) -> &[Arc<TableName>] {
+        &self.1
+    }
+
+    fn codec(&self) -> Arc<dyn RowCodec> {
+        Arc::new(FirstByte)
+    }
+
+    fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)> {
+        Ok((
+            Box::new(FakeLog(self.0.clone(), Position::before(Scn(10)))),
+            Position::before(Scn(10)),
+        ))
+    }
+
+    fn log_at(&mut self, _: Scn, position: Position) -> Result<Box<dyn LogReader>> {
+        Ok(Box::new(FakeLog(self.0.clone(), position)))
+    }
+
+    fn pages(&mut self) -> Result<Box<dyn PageSource>> {
+        Ok(Box::new(self.0.clone()))
+    }
+}
+
+impl PageSource for Fake {
+    fn select(&mut self, chunk: &Chunk, limit: PageLimit, into: &mut PageRows) -> Result<Option<Key>> {
+        assert!(!self.0.panics, "the driver is broken: {}", 7);
+        let mut hang = self.0.hang.lock().unwrap();
+        while *hang && !self.0.cancelled.load(Ordering::SeqCst) {
+            hang = self.0.changed.wait(hang).unwrap();
+        }
+        if self.0.cancelled.load(Ordering::SeqCst) {
+            return Err(ErrorKind::Closed.into());
+        }
+        for row in (0..self.0.rows).filter(|row| chunk.range.contains(&[*row])) {
+            if into.len() == limit.rows {
+                return Ok(Some(Key([row].into())));
+            }
+            into.push(
+                |key| {
+                    key.push(row);
+                    Ok(())
+                },
+                |out| {
+                    out.extend([row, row]);
+                    Ok(())
+                },
+            )?;
+        }
+        Ok(None)
+    }
+}
+
+struct FirstByte;
+
+impl RowCodec for FirstByte {
+    fn key(&self, _: u32, values: &ValueBuffer, image: Image, out: &mut Vec<u8>) -> Result<()> {
+        if let Value::Text(text) = values.get(image, 0) {
+            out.extend_from_slice(text);
+        }
+        Ok(())
+    }
+
+    fn row(
+        &self,
+        _: u32,
+        kind: RowKind,
+        values: &ValueBuffer,
+        image: Image,
+        _: &RowOrigin,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        out.push(kind as u8);
+        self.key(0, values, image, out)
+    }
+}
+
+struct FakeLog(Fake, Position);
+
+impl LogReader for FakeLog {
+    fn poll(&mut self) -> Result<Option<LogEvent>> {
+        let event = self.0.0.log.lock().unwrap().pop_front();
+        if let Some(LogEvent::Fragment(fragment)) = &event {
+            self.1 = Position::after(fragment.head.commit);
+        }
+        Ok(event)
+    }
+
+    fn progress(&self) -> Progress {
+        Progress {
+            position: self.1,
+            next_scn: Scn(5),
+            complete_to: Some(self.1.scn),
+        }
+    }
+
+    fn visible_end(&mut self) -> Result<Scn> {
+        Ok(self.1.scn)
+    }
+
+    fn still_open(&mut self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn push(&mut self) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn check_kept(&mut self, _: Scn) -> Result<()> {
+        Ok(())
+    }
+
+    fn incarnation(&self) -> Incarnation {
+        Incarnation(1)
+    }
+}
+
+fn chunk(lower: Option<u8>, upper: Option<u8>) -> Chunk {
+    let key = |byte: u8| Key([byte].into());
+    Chunk {
+        table: table(),
+        range: KeyRange {
+            lower: lower.map(key),
+            upper: upper.map(key),
+        },
+    }
+}
+
+/// The next message that is not empty.
+fn next(reader: &Reader) -> Message {
+    let deadline = std::time::Instant::now() + WAIT;
+    loop {
+        assert!(std::time::Instant::now() < deadline, "no message came");
+        match reader.next(WAIT).unwrap() {
+            Message::Nothing => {}
+            message => return message,
+        }
+    }
+}
+
+/// The next batch; requests on the way are answered with "none now".
+fn rows(reader: &Reader) -> super::batch::Batch {
+    loop {
+        match next(reader) {
+            Message::Rows(batch) => return batch,
+            Message::Events(events) => {
+                assert_eq!(events, [ToEnumerator::Request]);
+                assert!(reader.handle(ToReader::NoneNow).unwrap().is_empty());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn finished(upper: Option<u8>) -> FinishedRange {
+    let range = chunk(None, upper).range;
+    let point = Point::Position(Position::before(Scn(10)));
+    FinishedRange {
+        table: table(),
+        range,
+        point,
+        mine_from: Scn(5),
+    }
+}
+
+#[test]
+fn a_page_is_reported_when_its_last_row_has_left_and_its_state_is_exact_before() {
+    let reader = reader(&fake(5, false, false));
+    assert!(reader.start().unwrap().is_empty());
+    reader.add_splits(vec![Split::Chunk(chunk(None, None))]).unwrap();
+    let first = rows(&reader);
+    assert_eq!((first.number(), first.rows()), (1, 3));
+    let second = rows(&reader);
+    assert_eq!(second.rows(), 2);
+    let at = |batch, rows| reader.snapshot(1, RowsOut { batch, rows }).unwrap();
+    assert_eq!(at(1, 0), [Split::Chunk(chunk(None, None))]);
+    assert_eq!(
+        at(1, 2),
+        [Split::Finished(finished(Some(2))), Split::Chunk(chunk(Some(2), None))]
+    );
+    assert!(reader.consumed(1).unwrap().is_empty());
+    assert_eq!(
+        at(2, 0),
+        [Split::Finished(finished(Some(3))), Split::Chunk(chunk(Some(3), None))]
+    );
+    assert_eq!(
+        at(2, 1),
+        [Split::Finished(finished(Some(4))), Split::Chunk(chunk(Some(4), None))]
+    );
+    assert_eq!(reader.consumed(2).unwrap(), [ToEnumerator::Report(finished(None))]);
+    assert_eq!(at(2, 2), [Split::Finished(finished(None))]);
+    assert!(reader.consumed(2).is_err());
+    reader.handle(ToReader::Acknowledge(finished(None))).unwrap();
+    assert!(at(2, 2).is_empty());
+    reader.no_more_splits().unwrap();
+    assert!(matches!(next(&reader), Message::End));
+    reader.close();
+}
+
+#[test]
+fn a_chunk_without_rows_is_reported_too() {
+    let reader = reader(&fake(0, false, false));
+    reader.start().unwrap();
+    reader.add_splits(vec![Split::Chunk(chunk(None, None))]).unwrap();
+    let report = loop {
+        match next(&reader) {
+            Message::Events(events) if events == [ToEnumerator::Request] => {
+                reader.handle(ToReader::NoneNow).unwrap();
+            }
+            Message::Events(events) => break events,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(report, [ToEnumerator::Report(finished(None))]);
+    reader.close();
+}
+
+#[test]
+fn restored_ranges_are_reported_before_anything_is_asked_for() {
+    let reader = reader(&fake(0, false, false));
+    reader.add_splits(vec![Split::Finished(finished(None))]).unwrap();
+    assert_eq!(reader.start().unwrap(), [ToEnumerator::Report(finished(None))]);
+    match next(&reader) {
+        Message::Events(events) => assert_eq!(events, [ToEnumerator::Request]),
+        other => panic!("{other:?}"),
+    }
+    reader.close();
+}
+
+fn transaction(xid: u64, keys: &[u8], updates: bool) -> LogEvent {
+    let mut changes = Changes::default();
+    for (nth, key) in keys.iter().enumerate() {
+        let mut image = || {
+            let image = changes.values.begin(1);
+            changes.values.set(image, 0, Value::Text(&[*key]));
+            image
+        };
+        let before = updates.then(&mut image);
+        let after = Some(image());
+        let place = Place {
+            scn: Scn(20 + xid),
+            nth: nth as u32,
+            ..Place::default()
+        };
+        changes.rows.push(Change {
+            table: 0,
+            before,
+            after,
+            place,
+        });
+    }
+    let commit = CommitPosition {
+        scn: Scn(20 + xid),
+        nth: 0,
+    };
+    let head = TransactionHead {
+        xid: Xid(xid),
+        commit,
+        commit_micros: 1,
+        start: Scn(20 + xid),
+        next_scn: commit.scn,
+    };
+    LogEvent::Fragment(Fragment {
+        head,
+        number: 0,
+        last: true,
+        changes,
+    })
+}
+
+#[test]
+fn the_streams_state_is_exact_at_every_unit() {
+    let fake = fake(0, false, false);
+    fake.0
+        .log
+        .lock()
+        .unwrap()
+        .extend([transaction(1, b"ab", true), transaction(2, b"c", false)]);
+    let reader = reader(&fake);
+    let offset = Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10)));
+    let split = StreamSplit {
+        offset: offset.clone(),
+        end: None,
+        needed: 0,
+        ranges: Vec::new(),
+    };
+    reader.start().unwrap();
+    reader.add_splits(vec![Split::Stream(split)]).unwrap();
+    let first = rows(&reader);
+    assert_eq!(first.rows(), 4, "two updates; a batch of three ends behind the unit");
+    let at = |batch, rows| match &reader.snapshot(1, RowsOut { batch, rows }).unwrap()[..] {
+        [Split::Stream(split)] => split.offset.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(at(1, 0), offset);
+    assert!(
+        reader.snapshot(1, RowsOut { batch: 1, rows: 1 }).is_err(),
+        "between both halves of an update"
+    );
+    let inside = at(1, 2);
+    assert_eq!(inside.partial.as_ref().unwrap().last.nth, 0);
+    assert_eq!(inside.commit, offset.commit);
+    assert_eq!(at(1, 2), inside, "asking twice moves nothing");
+    reader.consumed(1).unwrap();
+    let second = rows(&reader);
+    let over = at(1, 4);
+    assert_eq!(
+        (over.commit, over.partial.as_ref(), &over.xids[..]),
+        (
+            Position {
+                scn: Scn(21),
+                commits: 1
+            },
+            None,
+            &[Xid(1)][..]
+        )
+    );
+    reader.consumed(second.number()).unwrap();
+    assert_eq!(
+        at(second.number(), 1).commit,
+        Position {
+            scn: Scn(22),
+            commits: 1
+        }
+    );
+    reader.checkpoint_complete(1).unwrap();
+    assert!(at(second.number(), 1).safe >= Scn(5));
+    reader.close();
+}
+
+#[test]
+fn a_bounded_stream_ends_when_its_rows_are_out() {
+    let fake = fake(0, false, false);
+    fake.0
+        .log
+        .lock()
+        .unwrap()
+        .extend([transaction(1, b"a", false), transaction(9, b"z", false)]);
+    let reader = reader(&fake);
+    let offset = Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10)));
+    let end = Some(Position::before(Scn(25)));
+    reader
+        .add_splits(vec![Split::Stream(StreamSplit {
+            offset,
+            end,
+            needed: 0,
+            ranges: Vec::new(),
+        })])
+        .unwrap();
+    reader.start().unwrap();
+    let only = rows(&reader);
+    assert_eq!(only.rows(), 1);
+    reader.consumed(only.number()).unwrap();
+    assert!(matches!(next(&reader), Message::End));
+    reader.close();
+}
+
+#[test]
+fn cancelling_wakes_the_fetcher_and_a_select_that_hangs() {
+    let fake = fake(5, true, false);
+    let reader = Arc::new(reader(&fake));
+    reader.start().unwrap();
+    reader.add_splits(vec![Split::Chunk(chunk(None, None))]).unwrap();
+    let fetcher = std::thread::spawn({
+        let reader = reader.clone();
+        move || loop {
+            match reader.next(WAIT) {
+                Ok(_) => {}
+                Err(error) => return error,
+            }
+        }
+    });
+    reader.cancel();
+    assert!(matches!(fetcher.join().unwrap().kind(), ErrorKind::Closed));
+    reader.close();
+    assert!(reader.next(WAIT).is_err());
+}
+
+#[test]
+fn a_panic_of_the_worker_is_an_error_with_its_text() {
+    let reader = reader(&fake(5, false, true));
+    reader.start().unwrap();
+    reader.add_splits(vec![Split::Chunk(chunk(None, None))]).unwrap();
+    let error = loop {
+        match reader.next(WAIT) {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(error.to_string().contains("the driver is broken: 7"), "{error}");
+    assert!(
+        matches!(reader.next(WAIT).unwrap_err().kind(), ErrorKind::Closed),
+        "and is told once"
+    );
+    reader.close();
+}
