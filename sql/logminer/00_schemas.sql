@@ -1,0 +1,69 @@
+-- Schemas, roles, levers.
+CREATE SCHEMA logminer;
+CREATE EXTENSION pg_walinspect SCHEMA logminer;
+CREATE EXTENSION IF NOT EXISTS adminpack;
+
+COMMENT ON SCHEMA logminer IS 'the works and the levers of the stand-in; nothing here exists on DM8';
+CREATE SCHEMA dbms_logmnr;
+COMMENT ON SCHEMA dbms_logmnr IS 'the package DBMS_LOGMNR';
+CREATE SCHEMA "SYS";
+COMMENT ON SCHEMA "SYS" IS 'DM8''s system views; names and columns in upper case, to be quoted';
+
+-- Levers. granularity: bytes of log that share one scn. undo_form: how ROLLBACK TO SAVEPOINT shows.
+-- archiver: on | hold. time_zone: the server's zone, in which the log's times are shown.
+-- offset: the offset in which TIMESTAMP WITH TIME ZONE is written into the log.
+CREATE TABLE logminer.setting (name text PRIMARY KEY, value text NOT NULL);
+INSERT INTO logminer.setting VALUES
+  ('granularity', '1'),
+  ('undo_form', 'compensating'),
+  ('archiver', 'on'),
+  ('time_zone', current_setting('TimeZone')),
+  ('offset', '+08:00');
+
+CREATE FUNCTION logminer.setting(wanted text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer
+AS $$ SELECT value FROM logminer.setting WHERE name = wanted $$;
+
+-- What V$DM_INI shows; a lever too.
+CREATE TABLE logminer.ini (
+  para_name text PRIMARY KEY, para_value text, min_value text, max_value text, default_value text,
+  description text, para_type text NOT NULL DEFAULT 'SYS');
+INSERT INTO logminer.ini VALUES
+  ('ARCH_INI', '1', '0', '1', '0', 'dmarch.ini', 'SYS'),
+  ('RLOG_APPEND_LOGIC', '2', '0', '4', '0', 'Type of logic records in redo logs', 'SYS'),
+  ('RLOG_APPEND_SYSTAB_LOGIC', '0', '0', '2', '0', 'logic records of system tables', 'SYS'),
+  ('RLOG_IGNORE_TABLE_SET', '1', '0', '1', '1', 'Whether to ignore table set when appending logic records', 'SYS'),
+  ('LOGMNR_GEN_UNDO', '0', '0', '1', '0', 'whether to generate SQL_UNDO', 'SYS'),
+  ('LOGMNR_PARSE_LOB', '0', '0', '1', '0', 'whether to parse LOB logic log', 'SYS'),
+  ('LOGMNR_DELAY_ANALYZE', '0', '0', '1', '0', 'whether to delay the analysis', 'SYS'),
+  ('COMPATIBLE_MODE', '0', '0', '8', '0', 'Server compatible mode', 'IN FILE'),
+  ('ENABLE_FLASHBACK', '0', '0', '1', '0', 'Whether to enable flashback function', 'SYS'),
+  ('UNDO_RETENTION', '90', '0', '86400', '90', 'Maximum retention time in seconds for undo pages', 'SYS'),
+  ('DDL_AUTO_COMMIT', '1', '0', '1', '1', 'ddl auto commit', 'IN FILE'),
+  ('LOB_MAX_INROW_LEN', '900', '900', '10240', '900', 'Maximum lob data inrow len', 'IN FILE'),
+  ('INSTANCE_NAME', 'DMSERVER', NULL, NULL, 'DMSERVER', 'Instance name', 'READ ONLY'),
+  ('PORT_NUM', current_setting('port'), '1024', '65534', '5236', 'Port number', 'READ ONLY');
+
+-- A directory of files beside the log: what mining remembers must not go into the log it reads.
+COPY (SELECT) TO PROGRAM 'mkdir -p logminer';
+
+SELECT format('CREATE ROLE "TIDEMARK" LOGIN%s',
+  CASE WHEN :'tidemark_password' <> '' THEN format(' PASSWORD %L', :'tidemark_password') ELSE '' END)
+WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'TIDEMARK') \gexec
+
+SELECT format('ALTER DATABASE %I SET search_path = "$user", public, "SYS"', current_database()) \gexec
+SET search_path = "$user", public, "SYS";
+
+-- DM's type names that PostgreSQL lacks and that take no length.
+CREATE DOMAIN "SYS".tinyint AS smallint CHECK (VALUE BETWEEN -128 AND 127);
+CREATE DOMAIN "SYS".double AS double precision;
+CREATE DOMAIN "SYS".clob AS text;
+CREATE DOMAIN "SYS".blob AS bytea;
+CREATE DOMAIN "SYS".datetime AS timestamp(6);
+
+CREATE FUNCTION "SYS".sf_get_case_sensitive_flag() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE FUNCTION "SYS".sf_get_unicode_flag() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE FUNCTION "SYS".case_sensitive() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE FUNCTION "SYS".unicode() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE VIEW "SYS".dual AS SELECT 'X'::varchar(1) AS "DUMMY";
+CREATE VIEW "SYS"."DUAL" AS SELECT 'X'::varchar(1) AS "DUMMY";

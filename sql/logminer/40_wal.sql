@@ -1,0 +1,130 @@
+-- Reading the log: the records that mining needs, and what pg_walinspect does not tell.
+
+-- kind: M change or START message; C commit, A abort (of a transaction or a subtransaction), P prepare, c commit prepared,
+-- a abort prepared; T subtransactions assigned to their top; S shutdown or end of recovery: whatever was open is dead.
+CREATE FUNCTION logminer.records(from_lsn pg_lsn, to_lsn pg_lsn)
+RETURNS TABLE (lsn pg_lsn, xid bigint, kind text, description text)
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF from_lsn >= to_lsn THEN
+    RETURN;
+  END IF;
+  RETURN QUERY
+    SELECT w.start_lsn, w.xid::text::bigint,
+           CASE w.resource_manager
+             WHEN 'LogicalMessage' THEN 'M'
+             WHEN 'XLOG' THEN 'S'
+             ELSE CASE w.record_type WHEN 'COMMIT' THEN 'C' WHEN 'ABORT' THEN 'A' WHEN 'PREPARE' THEN 'P'
+                  WHEN 'COMMIT_PREPARED' THEN 'c' WHEN 'ABORT_PREPARED' THEN 'a' WHEN 'ASSIGNMENT' THEN 'T' END
+           END,
+           w.description
+    FROM pg_get_wal_records_info(from_lsn, to_lsn) w
+    WHERE w.resource_manager = 'LogicalMessage' AND starts_with(w.description, E'non-transactional, prefix "LM\x01')
+       OR w.resource_manager = 'Transaction' AND w.record_type <> 'INVALIDATION'
+       OR w.resource_manager = 'XLOG' AND w.record_type IN ('CHECKPOINT_SHUTDOWN', 'END_OF_RECOVERY');
+EXCEPTION
+  -- No record begins between the two.
+  WHEN OTHERS THEN
+    IF SQLERRM NOT LIKE 'could not find a valid record after%' THEN
+      RAISE;
+    END IF;
+END $$;
+
+-- `length` bytes of the record that starts at `lsn`, page headers left out.
+CREATE FUNCTION logminer.record_bytes(lsn pg_lsn, length int) RETURNS bytea
+LANGUAGE plpgsql AS $$
+DECLARE
+  segment bigint := logminer.segment_size();
+  place bigint := logminer.bytes(lsn);
+  piece bigint;
+  result bytea := '';
+BEGIN
+  WHILE octet_length(result) < length LOOP
+    IF place % 8192 = 0 THEN
+      place := place + CASE WHEN place % segment = 0 THEN 40 ELSE 24 END;
+    END IF;
+    piece := least(8192 - place % 8192, length - octet_length(result));
+    result := result || pg_read_binary_file('pg_wal/' || pg_walfile_name('0/0'::pg_lsn + (place + 1)::numeric),
+                                            place % segment, piece);
+    place := place + piece;
+  END LOOP;
+  RETURN result;
+END $$;
+
+CREATE FUNCTION logminer.unsigned(data bytea, place int, width int) RETURNS bigint
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT sum(get_byte(data, place + i)::bigint << (8 * i))::bigint FROM generate_series(0, width - 1) i
+$$;
+
+-- The first record of a subtransaction carries its top's xid in its header (wal_level = logical); pg_walinspect keeps that
+-- to itself. NULL: none there.
+CREATE FUNCTION logminer.record_top(lsn pg_lsn) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  total int := logminer.unsigned(logminer.record_bytes(lsn, 24), 0, 4)::int;
+  data bytea := logminer.record_bytes(lsn, least(total, 2048));
+  place int := 24;
+  id int;
+  flags int;
+  image int;
+BEGIN
+  WHILE place < octet_length(data) LOOP
+    id := get_byte(data, place);
+    IF id = 252 THEN                                   -- XLR_BLOCK_ID_TOPLEVEL_XID
+      RETURN logminer.unsigned(data, place + 1, 4);
+    ELSIF id = 253 THEN                                -- XLR_BLOCK_ID_ORIGIN
+      place := place + 3;
+    ELSIF id <= 32 THEN                                -- a block reference
+      flags := get_byte(data, place + 1);
+      place := place + 4;
+      IF flags & 16 > 0 THEN                           -- BKPBLOCK_HAS_IMAGE
+        image := get_byte(data, place + 4);
+        place := place + 5;
+        IF image & 1 > 0 AND image & 28 > 0 THEN       -- a hole, and compressed
+          place := place + 2;
+        END IF;
+      END IF;
+      IF flags & 128 = 0 THEN                          -- not BKPBLOCK_SAME_REL
+        place := place + 12;
+      END IF;
+      place := place + 4;
+    ELSE
+      RETURN NULL;                                     -- the main data: no more headers
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END $$;
+
+-- The top of an aborted xid that wrote no message. `seen` is the largest xid met before `from_lsn`: a younger one began
+-- at or after `from_lsn`, so its first record is looked for there only.
+CREATE FUNCTION logminer.top_of_silent(wanted bigint, from_lsn pg_lsn, seen bigint, abort_lsn pg_lsn) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  found_top bigint := logminer.record_top(abort_lsn);
+  first_lsn pg_lsn;
+BEGIN
+  IF found_top IS NULL THEN
+    SELECT min(start_lsn) INTO first_lsn
+    FROM pg_get_wal_records_info(CASE WHEN wanted > seen THEN from_lsn ELSE logminer.oldest_lsn() END,
+                                 logminer.reading_end(abort_lsn, pg_current_wal_flush_lsn(), logminer.oldest_lsn()))
+    WHERE xid = wanted::text::xid;
+    found_top := logminer.record_top(first_lsn);
+  END IF;
+  RETURN coalesce(found_top, wanted);
+EXCEPTION WHEN OTHERS THEN
+  IF SQLERRM NOT LIKE 'could not find a valid record after%' THEN
+    RAISE;
+  END IF;
+  RETURN wanted;
+END $$;
+
+-- The text of a COMMIT, ABORT or PREPARE record, taken apart.
+CREATE FUNCTION logminer.record_time(description text) RETURNS timestamptz
+LANGUAGE sql STABLE AS $$
+  SELECT (regexp_match(description, '(\d{4,}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?[+-]\d\d)(?:;|$)'))[1]::timestamptz
+$$;
+
+CREATE FUNCTION logminer.record_children(description text) RETURNS bigint[]
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(string_to_array((regexp_match(description, '(?:; |: )subxacts: ([0-9 ]+?)(?:;|$)'))[1], ' ')::bigint[], '{}')
+$$;

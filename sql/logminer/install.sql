@@ -1,0 +1,27 @@
+-- Installs DBMS_LOGMNR in DM8's form over PostgreSQL 15's own write-ahead log.
+-- Run once, as a superuser, in the database that plays DM8:
+--   psql -v ON_ERROR_STOP=1 -v tidemark_password=… -f install.sql DATABASE
+-- tidemark_password: password of the login role "TIDEMARK" (left without one if not given).
+\set ON_ERROR_STOP on
+\set QUIET on
+SET client_min_messages = warning;
+\if :{?tidemark_password}
+\else
+  \set tidemark_password ''
+\endif
+\ir 00_schemas.sql
+\ir 10_position.sql
+\ir 11_archives.sql
+\ir 20_literals.sql
+\ir 21_capture.sql
+\ir 22_attach.sql
+\ir 30_session.sql
+\ir 40_wal.sql
+\ir 41_state.sql
+\ir 42_undo.sql
+\ir 43_contents.sql
+\ir 50_views.sql
+\ir 51_contents_view.sql
+\ir 60_dictionary.sql
+\ir 70_archiver.sql
+\ir 90_grants.sql
