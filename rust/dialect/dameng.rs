@@ -1,0 +1,231 @@
+//! Dameng DM8. Where a statement or a number comes from is said beside it: the vendor's manual, its view dictionary, or
+//! measured on a server by others; docs/dameng.md has the sources.
+
+mod mining;
+
+use std::fmt::Write;
+
+use crate::dialect::{ColumnType, Dialect, DictionaryColumn, Endpoint, Literal, Query};
+use crate::odbc::{ColumnSpec, ConnectionSettings, Diagnostic, Verdict, bracketed_number, by_sqlstate};
+use crate::split::TableName;
+
+/// The dialect of Dameng DM8.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dameng;
+
+/// The name under which the vendor's driver stands in odbcinst.ini (ODBC guide).
+const DRIVER: &str = "DM8 ODBC DRIVER";
+
+/// A name of the dictionary: VARCHAR(128), in UTF-8 at most four bytes a character.
+const NAME: ColumnSpec = ColumnSpec::Text { bytes: 512 };
+
+impl Dialect for Dameng {
+    fn connection(&self, endpoint: &Endpoint) -> ConnectionSettings {
+        let own = [
+            ("SERVER", endpoint.hostname.clone()),
+            // The guide's word, and the one that most other drivers have; neither minds the other.
+            ("TCP_PORT", endpoint.port.to_string()),
+            ("PORT", endpoint.port.to_string()),
+            // Else the driver takes the character set of the client's locale.
+            ("CHARACTER_CODE", "PG_UTF8".to_owned()),
+        ];
+        ConnectionSettings {
+            driver: endpoint.driver.clone().unwrap_or_else(|| DRIVER.to_owned()),
+            attributes: own
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .chain(endpoint.attributes.iter().cloned())
+                .collect(),
+            username: endpoint.username.clone(),
+            password: endpoint.password.clone(),
+            connect_timeout: endpoint.connect_timeout,
+            statement_timeout: endpoint.statement_timeout,
+            stream_long_values: false,
+            classify,
+        }
+    }
+
+    fn classify(&self, diagnostic: &Diagnostic) -> Verdict {
+        classify(diagnostic)
+    }
+
+    fn push_literal(&self, literal: &Literal, out: &mut String) {
+        match literal {
+            Literal::Number(digits) => out.push_str(digits),
+            Literal::Text(text) => push_text(text, out),
+            Literal::Bytes(bytes) => {
+                out.push_str("0x");
+                for byte in bytes {
+                    let _ = write!(out, "{byte:02X}");
+                }
+            }
+            Literal::Boolean(value) => out.push(if *value { '1' } else { '0' }),
+            Literal::Date(text) => push_prefixed("DATE", text, out),
+            Literal::Time(text) => push_prefixed("TIME", text, out),
+            Literal::Timestamp(text) | Literal::TimestampZoned(text) => push_prefixed("TIMESTAMP", text, out),
+        }
+    }
+
+    fn push_limit(&self, rows: usize, skip: usize, out: &mut String) {
+        let _ = write!(out, " LIMIT {rows}");
+        if skip > 0 {
+            let _ = write!(out, " OFFSET {skip}");
+        }
+    }
+
+    fn table(&self, table: &TableName) -> Query {
+        let (schema, name) = (text(&table.schema), text(&table.name));
+        Query {
+            sql: format!(
+                "SELECT S.\"NAME\", T.\"NAME\", T.\"ID\" FROM \"SYS\".\"SYSOBJECTS\" S, \"SYS\".\"SYSOBJECTS\" T \
+                 WHERE S.\"TYPE$\" = 'SCH' AND T.\"SCHID\" = S.\"ID\" AND T.\"TYPE$\" = 'SCHOBJ' \
+                 AND T.\"SUBTYPE$\" = 'UTAB' AND S.\"NAME\" = {schema} AND T.\"NAME\" = {name}"
+            ),
+            columns: vec![NAME, NAME, ColumnSpec::Int],
+        }
+    }
+
+    fn columns(&self, table: &TableName) -> Query {
+        let (schema, name) = (text(&table.schema), text(&table.name));
+        Query {
+            sql: format!(
+                "SELECT \"COLUMN_NAME\", \"DATA_TYPE\", \"DATA_LENGTH\", \"DATA_PRECISION\", \"DATA_SCALE\", \"NULLABLE\" \
+                 FROM \"SYS\".\"ALL_TAB_COLUMNS\" WHERE \"OWNER\" = {schema} AND \"TABLE_NAME\" = {name} \
+                 ORDER BY \"COLUMN_ID\""
+            ),
+            columns: vec![
+                NAME,
+                NAME,
+                ColumnSpec::Int,
+                ColumnSpec::Int,
+                ColumnSpec::Int,
+                ColumnSpec::Text { bytes: 8 },
+            ],
+        }
+    }
+
+    fn keys(&self, table: &TableName) -> Query {
+        let (schema, name) = (text(&table.schema), text(&table.name));
+        Query {
+            sql: format!(
+                "SELECT C.\"CONSTRAINT_TYPE\", C.\"CONSTRAINT_NAME\", K.\"COLUMN_NAME\", K.\"POSITION\" \
+                 FROM \"SYS\".\"ALL_CONSTRAINTS\" C, \"SYS\".\"ALL_CONS_COLUMNS\" K \
+                 WHERE K.\"OWNER\" = C.\"OWNER\" AND K.\"CONSTRAINT_NAME\" = C.\"CONSTRAINT_NAME\" \
+                 AND K.\"TABLE_NAME\" = C.\"TABLE_NAME\" AND C.\"CONSTRAINT_TYPE\" IN ('P', 'U') \
+                 AND C.\"STATUS\" = 'ENABLED' AND C.\"OWNER\" = {schema} AND C.\"TABLE_NAME\" = {name} \
+                 ORDER BY C.\"CONSTRAINT_TYPE\", C.\"CONSTRAINT_NAME\", K.\"POSITION\""
+            ),
+            columns: vec![ColumnSpec::Text { bytes: 8 }, NAME, NAME, ColumnSpec::Int],
+        }
+    }
+
+    fn byte_order(&self) -> Query {
+        // CASE_SENSITIVE and CHARSET of dminit: text compares by its bytes unless case is ignored; those bytes are
+        // UTF-8 with flag 1 only.
+        Query {
+            sql: "SELECT SF_GET_CASE_SENSITIVE_FLAG(), SF_GET_UNICODE_FLAG()".to_owned(),
+            columns: vec![ColumnSpec::Int, ColumnSpec::Int],
+        }
+    }
+
+    fn column_type(&self, column: &DictionaryColumn) -> ColumnType {
+        column_type(column)
+    }
+}
+
+/// The vendor's numbers (its client library's table) where the driver or the head of the text gives one, else SQLSTATE.
+fn classify(diagnostic: &Diagnostic) -> Verdict {
+    let native = if diagnostic.native < 0 {
+        diagnostic.native
+    } else {
+        bracketed_number(&diagnostic.message).unwrap_or(diagnostic.native)
+    };
+    let retryable = match native {
+        // System suspended, shut down, session disabled, suspend mode, standby mode; session limit, connection lost,
+        // host not reached, connection timeout, lock timeout, deadlock.
+        -515 | -536 | -522 | -709 | -708 | -6001 | -6010 | -6012 | -6029 | -6407 | -6403 => true,
+        // Wrong user or password, password expired, too many failed logins: trying again would lock the account.
+        -200 | -2503 | -2508 | -6015 => false,
+        _ => by_sqlstate(diagnostic).retryable,
+    };
+    Verdict { native, retryable }
+}
+
+/// Type names of the ODBC guide. Names may carry a length or precision in parentheses.
+fn column_type(column: &DictionaryColumn) -> ColumnType {
+    let mut name = String::new();
+    let mut depth = 0;
+    for letter in column.type_name.chars() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ if depth == 0 => name.push(letter.to_ascii_uppercase()),
+            _ => {}
+        }
+    }
+    let words: Vec<&str> = name.split_whitespace().collect();
+    let length = column.length.and_then(|length| u32::try_from(length).ok());
+    // The scale of types with a zone is masked with 4096 (JDBC driver's type table).
+    let seconds = |default: u8| {
+        column
+            .scale
+            .and_then(|scale| u8::try_from(scale & 0xff).ok())
+            .filter(|scale| *scale <= 9)
+            .unwrap_or(default)
+    };
+    match words.as_slice() {
+        ["BIT" | "BOOLEAN" | "BOOL"] => ColumnType::Boolean,
+        ["TINYINT" | "BYTE"] => ColumnType::Integer { bits: 8 },
+        ["SMALLINT"] => ColumnType::Integer { bits: 16 },
+        ["INT" | "INTEGER" | "PLS_INTEGER"] => ColumnType::Integer { bits: 32 },
+        ["BIGINT"] => ColumnType::Integer { bits: 64 },
+        ["NUMERIC" | "DECIMAL" | "DEC" | "NUMBER"] => {
+            let precision = column
+                .precision
+                .and_then(|precision| u8::try_from(precision).ok())
+                .filter(|p| *p > 0);
+            let scale = column.scale.and_then(|scale| i8::try_from(scale).ok()).unwrap_or(0);
+            ColumnType::Decimal {
+                precision,
+                scale: if precision.is_some() { scale } else { 0 },
+            }
+        }
+        ["REAL"] => ColumnType::Float { bits: 32 },
+        ["FLOAT" | "DOUBLE"] | ["DOUBLE", "PRECISION"] => ColumnType::Float { bits: 64 },
+        ["CHAR" | "CHARACTER" | "NCHAR"] => ColumnType::Text { length, padded: true },
+        ["VARCHAR" | "VARCHAR2" | "NVARCHAR" | "NVARCHAR2"] => ColumnType::Text { length, padded: false },
+        ["TEXT" | "LONG" | "LONGVARCHAR" | "CLOB"] => ColumnType::Text {
+            length: None,
+            padded: false,
+        },
+        ["BINARY" | "VARBINARY" | "RAW"] => ColumnType::Binary { length },
+        ["IMAGE" | "LONGVARBINARY" | "BLOB"] => ColumnType::Binary { length: None },
+        ["DATE"] => ColumnType::Date,
+        ["TIME"] => ColumnType::Time { precision: seconds(0) },
+        ["TIMESTAMP" | "DATETIME" | "DATETIME2"] => ColumnType::Timestamp { precision: seconds(6) },
+        ["TIMESTAMP" | "DATETIME" | "DATETIME2", "WITH", .., "ZONE"] => {
+            ColumnType::TimestampZoned { precision: seconds(6) }
+        }
+        _ => ColumnType::Unsupported(column.type_name.clone()),
+    }
+}
+
+fn push_text(text: &str, out: &mut String) {
+    out.push('\'');
+    out.push_str(&text.replace('\'', "''"));
+    out.push('\'');
+}
+
+fn push_prefixed(word: &str, text: &str, out: &mut String) {
+    out.push_str(word);
+    push_text(text, out);
+}
+
+fn text(text: &str) -> String {
+    let mut out = String::new();
+    push_text(text, &mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! What differs between databases: the words of every statement, what their errors mean, how to connect. The only room
+//! that knows a database's name; all SQL text stands here, in one place a database.
+
+mod column_type;
+pub mod dameng;
+mod literal;
+pub mod mining;
+pub mod page;
+
+pub use column_type::ColumnType;
+pub use literal::{Literal, local_micros};
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::odbc::{ColumnSpec, ConnectionSettings, Diagnostic, Secret, Verdict};
+use crate::split::TableName;
+
+/// A SELECT, and how its columns are fetched: both belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// The text.
+    pub sql: String,
+    /// Its columns.
+    pub columns: Vec<ColumnSpec>,
+}
+
+/// Where a database is and how to log in.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// `hostname`.
+    pub hostname: String,
+    /// `port`.
+    pub port: u16,
+    /// `username`.
+    pub username: String,
+    /// `password`.
+    pub password: Secret,
+    /// `connect.timeout`.
+    pub connect_timeout: Duration,
+    /// `socket.timeout`: the longest a statement may take.
+    pub statement_timeout: Option<Duration>,
+    /// `odbc.driver`; `None` takes the name under which the vendor's driver installs itself.
+    pub driver: Option<String>,
+    /// `odbc.*`: keys of the connection string that replace the dialect's own or come beside them.
+    pub attributes: Vec<(String, String)>,
+}
+
+/// A column as the dictionary describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DictionaryColumn {
+    /// Name of its type.
+    pub type_name: String,
+    /// Length in bytes.
+    pub length: Option<i64>,
+    /// Digits in all.
+    pub precision: Option<i64>,
+    /// Digits behind the point or the second.
+    pub scale: Option<i64>,
+}
+
+/// What differs between databases, apart from their logs.
+pub trait Dialect: fmt::Debug + Send + Sync {
+    /// How to connect.
+    fn connection(&self, endpoint: &Endpoint) -> ConnectionSettings;
+
+    /// What a driver's message means.
+    fn classify(&self, diagnostic: &Diagnostic) -> Verdict;
+
+    /// Appends a name as a quoted identifier, case and all.
+    fn push_name(&self, name: &str, out: &mut String) {
+        out.push('"');
+        out.push_str(&name.replace('"', "\"\""));
+        out.push('"');
+    }
+
+    /// Appends a literal.
+    fn push_literal(&self, literal: &Literal, out: &mut String);
+
+    /// Appends what cuts a result to `rows` rows behind the first `skip` ones.
+    fn push_limit(&self, rows: usize, skip: usize, out: &mut String);
+
+    /// The tables' schema and name, and the number that the log names each of them by, for one exact table: text, text,
+    /// integer. No row if there is no such table or the user may not see it.
+    fn table(&self, table: &TableName) -> Query;
+
+    /// A table's columns in their order: name, type name, length, precision, scale, nullable ('Y' or 'N').
+    fn columns(&self, table: &TableName) -> Query;
+
+    /// The columns of a table's primary and unique keys that are in force: constraint's kind ('P' or 'U'), its name,
+    /// column, position in the key. Ordered by kind, name, position.
+    fn keys(&self, table: &TableName) -> Query;
+
+    /// A row of integers; text is ordered by its bytes in UTF-8 if all of them are 1.
+    fn byte_order(&self) -> Query;
+
+    /// The type of a column.
+    fn column_type(&self, column: &DictionaryColumn) -> ColumnType;
+}
