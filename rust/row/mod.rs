@@ -1,5 +1,7 @@
 //! Rows: values as the database gives them, and the layouts in which they go downstream.
 
+pub mod binary_row;
+pub mod layout;
 pub mod value;
 
 use crate::error::Result;
