@@ -167,7 +167,7 @@ fn every_type_offered_is_accepted() {
         let refused = all
             .iter()
             .filter_map(|type_name| tried(type_name).err())
-            .last()
+            .next_back()
             .expect("a refusal");
         let text = refused.to_string();
         let offered: Vec<&str> = text
