@@ -25,6 +25,9 @@ pub enum ErrorKind {
     /// The database is not set up for capture (archive mode, logging mode, grants).
     #[error("TM-1003 {0}")]
     Setup(String),
+    /// A column that the job declares does not fit the table.
+    #[error("TM-1004 {0}")]
+    Declaration(String),
     /// The driver manager, a driver or a connection could not be had.
     #[error("TM-2001 cannot connect: {message} [SQLSTATE {state}, native {native}]")]
     Connect {
@@ -180,6 +183,7 @@ impl Error {
             ErrorKind::Option { .. }
             | ErrorKind::Catalog(_)
             | ErrorKind::Setup(_)
+            | ErrorKind::Declaration(_)
             | ErrorKind::LogGone { .. }
             | ErrorKind::CorruptLog(_)
             | ErrorKind::DictionaryMismatch(_)
@@ -200,6 +204,7 @@ impl Error {
             ErrorKind::Setup(_) | ErrorKind::LoggingMode(_) => {
                 "Ask the DBA to run the setup script of the database's page in docs/."
             }
+            ErrorKind::Declaration(_) => "Correct the column in CREATE TABLE, or leave it out.",
             ErrorKind::Connect { .. } => {
                 "Check hostname, port, username and password, and that unixODBC (libodbc.so.2) and the database's ODBC driver are installed on JobManager and TaskManagers."
             }

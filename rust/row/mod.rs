@@ -1,7 +1,15 @@
 //! Rows: values as the database gives them, and the layouts in which they go downstream.
 
 pub mod batch;
+pub mod binary_row;
+pub mod codec;
+mod convert;
+pub mod layout;
+mod number;
+mod text;
+mod time;
 pub mod value;
+pub mod zone;
 
 use crate::error::Result;
 use crate::position::{Scn, Xid};
@@ -19,6 +27,18 @@ pub enum RowKind {
     UpdateAfter = 2,
     /// `-D`
     Delete = 3,
+}
+
+impl RowKind {
+    /// As Flink writes it: `+I`, `-U`, `+U`, `-D`.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            RowKind::Insert => "+I",
+            RowKind::UpdateBefore => "-U",
+            RowKind::UpdateAfter => "+U",
+            RowKind::Delete => "-D",
+        }
+    }
 }
 
 /// What metadata columns say of a row.

@@ -1,0 +1,334 @@
+//! Rows of the captured tables in Flink's layout, and their keys: the one encoder of snapshot and log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::catalog::Table;
+use crate::error::{Error, ErrorKind, Result};
+use crate::position::{Scn, Xid};
+use crate::row::binary_row::{BinaryRow, MAX_ROW_SIZE};
+use crate::row::convert::{Conversion, Refusal, describe, timestamp};
+use crate::row::layout::{FlinkType, Metadata, OutputColumn, OutputSource};
+use crate::row::value::{Image, Value, ValueBuffer};
+use crate::row::zone::Zone;
+use crate::row::{RowCodec, RowKind, RowOrigin};
+
+/// Makes the key of a row: bytes that compare as the database orders the keys.
+pub trait KeyEncoder: Send + Sync {
+    /// Appends the key; `value` gives a column's value by its number in the table.
+    ///
+    /// # Errors
+    /// A key column is absent, NULL or not of its type.
+    fn encode<'v>(&self, value: &dyn Fn(usize) -> Value<'v>, out: &mut Vec<u8>) -> Result<()>;
+}
+
+/// What happens to a value that does not fit its declared type (`value.on-error`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnValueError {
+    /// The job fails with table, key, column and reason.
+    #[default]
+    Fail,
+    /// It goes out as NULL and is counted; a column that is declared NOT NULL still fails.
+    Null,
+}
+
+/// A captured table and what of it goes downstream.
+pub struct CapturedTable {
+    /// The table.
+    pub table: Table,
+    /// Makes its keys.
+    pub key: Arc<dyn KeyEncoder>,
+    /// The columns downstream, found in the table (`layout::resolve`).
+    pub columns: Vec<OutputColumn>,
+}
+
+/// The encoder.
+pub struct Codec {
+    tables: Vec<Plan>,
+    database: String,
+    zone: Zone,
+    on_error: OnValueError,
+    nulled: AtomicU64,
+}
+
+struct Plan {
+    table: Table,
+    key: Arc<dyn KeyEncoder>,
+    fields: Vec<Field>,
+    needed: Vec<bool>,
+}
+
+struct Field {
+    name: String,
+    nullable: bool,
+    source: Source,
+}
+
+enum Source {
+    Column(usize, Conversion),
+    Metadata(Metadata, FlinkType),
+}
+
+/// The row at hand.
+struct Row<'a> {
+    plan: &'a Plan,
+    kind: RowKind,
+    values: &'a ValueBuffer,
+    image: Image,
+    origin: &'a RowOrigin,
+}
+
+impl Codec {
+    /// An encoder of tables, numbered as they come. `database` is what `database_name` says; `zone` is that of the
+    /// database's clock.
+    pub fn new(tables: Vec<CapturedTable>, database: &str, zone: Zone, on_error: OnValueError) -> Self {
+        Codec {
+            tables: tables.into_iter().map(Plan::new).collect(),
+            database: database.to_owned(),
+            zone,
+            on_error,
+            nulled: AtomicU64::new(0),
+        }
+    }
+
+    /// Which columns of a table must be read: those that go downstream and those of the key. Empty for a table that is
+    /// not there.
+    pub fn needed_columns(&self, table: u32) -> &[bool] {
+        self.tables.get(table as usize).map_or(&[], |plan| &plan.needed)
+    }
+
+    /// How many values went out as NULL because they did not fit.
+    pub fn nulled_values(&self) -> u64 {
+        self.nulled.load(Ordering::Relaxed)
+    }
+
+    /// The key of an image for a person: `ID=5, CODE='a'`.
+    pub fn key_text(&self, table: u32, values: &ValueBuffer, image: Image) -> String {
+        match self.plan(table) {
+            Ok(plan) => plan.key_text(values, image),
+            Err(_) => "?".into(),
+        }
+    }
+
+    fn plan(&self, table: u32) -> Result<&Plan> {
+        self.tables
+            .get(table as usize)
+            .ok_or_else(|| ErrorKind::Internal(format!("there is no table {table} among the captured ones")).into())
+    }
+
+    fn write(&self, row: &Row<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let mut writer = BinaryRow::begin(out, row.plan.fields.len(), row.kind);
+        for (at, field) in row.plan.fields.iter().enumerate() {
+            match &field.source {
+                Source::Column(column, conversion) => {
+                    let value = row.values.get(row.image, *column);
+                    self.column(&mut writer, at, row, value, *conversion)?;
+                }
+                Source::Metadata(metadata, kind) => self
+                    .metadata(&mut writer, at, row, *metadata, *kind)
+                    .map_err(|refusal| row.refused(at, refusal))?,
+            }
+        }
+        if writer.size() > MAX_ROW_SIZE {
+            return Err(row.refused(0, Refusal::new("the row is larger than 2 GiB".into())));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn column(
+        &self,
+        writer: &mut BinaryRow<'_>,
+        at: usize,
+        row: &Row<'_>,
+        value: Value<'_>,
+        conversion: Conversion,
+    ) -> Result<()> {
+        match value {
+            Value::Null => return null(writer, at, row),
+            Value::Absent => return Err(row.absent(at)),
+            Value::Unavailable => return Err(row.unavailable(at)),
+            _ => {}
+        }
+        let size = writer.size();
+        match conversion.write(writer, at, value, &self.zone) {
+            Ok(()) => Ok(()),
+            Err(_) if self.on_error == OnValueError::Null && row.plan.fields[at].nullable => {
+                writer.truncate(size);
+                writer.put_null(at);
+                self.nulled.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(refusal) => Err(row.refused(at, refusal)),
+        }
+    }
+
+    fn metadata(
+        &self,
+        writer: &mut BinaryRow<'_>,
+        at: usize,
+        row: &Row<'_>,
+        metadata: Metadata,
+        kind: FlinkType,
+    ) -> std::result::Result<(), Refusal> {
+        let text = match metadata {
+            Metadata::TableName => row.plan.table.name.name.as_str(),
+            Metadata::SchemaName => row.plan.table.name.schema.as_str(),
+            Metadata::DatabaseName => self.database.as_str(),
+            Metadata::RowKind => row.kind.symbol(),
+            Metadata::OpTs => {
+                let micros = row.origin.commit_micros;
+                let nanos = micros.rem_euclid(1_000_000) as u32 * 1_000;
+                if let FlinkType::TimestampLtz { precision } = kind {
+                    timestamp(writer, at, micros.div_euclid(1_000_000), nanos, precision);
+                }
+                return Ok(());
+            }
+            Metadata::Scn => return identity(writer, at, row.origin.scn.map(|Scn(scn)| scn), kind),
+            Metadata::TransactionId => return identity(writer, at, row.origin.xid.map(|Xid(xid)| xid), kind),
+        };
+        writer.put_bytes(at, text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Writes the number of a transaction or of a place in the log; NULL where the snapshot has none.
+fn identity(
+    writer: &mut BinaryRow<'_>,
+    at: usize,
+    number: Option<u64>,
+    kind: FlinkType,
+) -> std::result::Result<(), Refusal> {
+    let Some(number) = number else {
+        writer.put_null(at);
+        return Ok(());
+    };
+    match i64::try_from(number) {
+        Ok(number) => Conversion::new(&crate::catalog::ColumnType::Integer { bits: 64 }, kind).write(
+            writer,
+            at,
+            Value::Int(number),
+            &Zone::UTC,
+        ),
+        Err(_) => Err(Refusal::new(format!("{number} does not fit into 63 bits"))),
+    }
+}
+
+fn null(writer: &mut BinaryRow<'_>, at: usize, row: &Row<'_>) -> Result<()> {
+    if row.plan.fields[at].nullable {
+        writer.put_null(at);
+        return Ok(());
+    }
+    Err(row.refused(at, Refusal::new("it is NULL, and the job declares it NOT NULL".into())))
+}
+
+impl RowCodec for Codec {
+    fn key(&self, table: u32, values: &ValueBuffer, image: Image, out: &mut Vec<u8>) -> Result<()> {
+        let plan = self.plan(table)?;
+        let start = out.len();
+        plan.key
+            .encode(&|column| values.get(image, column), out)
+            .map_err(|error| {
+                out.truncate(start);
+                error.on(&plan.table.name)
+            })
+    }
+
+    fn row(
+        &self,
+        table: u32,
+        kind: RowKind,
+        values: &ValueBuffer,
+        image: Image,
+        origin: &RowOrigin,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let row = Row {
+            plan: self.plan(table)?,
+            kind,
+            values,
+            image,
+            origin,
+        };
+        let start = out.len();
+        self.write(&row, out).inspect_err(|_| out.truncate(start))
+    }
+}
+
+impl Plan {
+    fn new(captured: CapturedTable) -> Self {
+        let CapturedTable { table, key, columns } = captured;
+        let mut needed = vec![false; table.columns.len()];
+        for column in &table.key {
+            needed[*column] = true;
+        }
+        let fields = columns
+            .into_iter()
+            .map(|column| Field {
+                source: match column.source {
+                    OutputSource::Column(index) => {
+                        needed[index] = true;
+                        Source::Column(index, Conversion::new(&table.columns[index].kind, column.kind))
+                    }
+                    OutputSource::Metadata(metadata) => Source::Metadata(metadata, column.kind),
+                },
+                name: column.name,
+                nullable: column.nullable,
+            })
+            .collect();
+        Plan {
+            table,
+            key,
+            fields,
+            needed,
+        }
+    }
+
+    fn key_text(&self, values: &ValueBuffer, image: Image) -> String {
+        let parts: Vec<String> = self
+            .table
+            .key
+            .iter()
+            .map(|column| {
+                format!(
+                    "{}={}",
+                    self.table.columns[*column].name,
+                    describe(values.get(image, *column))
+                )
+            })
+            .collect();
+        match parts.is_empty() {
+            true => "?".into(),
+            false => parts.join(", "),
+        }
+    }
+}
+
+impl Row<'_> {
+    fn refused(&self, at: usize, refusal: Refusal) -> Error {
+        self.error(ErrorKind::Value {
+            column: self.plan.fields[at].name.clone(),
+            key: self.plan.key_text(self.values, self.image),
+            reason: refusal.to_string(),
+        })
+    }
+
+    fn unavailable(&self, at: usize) -> Error {
+        self.error(ErrorKind::ValueUnavailable {
+            column: self.plan.fields[at].name.clone(),
+            key: self.plan.key_text(self.values, self.image),
+        })
+    }
+
+    fn absent(&self, at: usize) -> Error {
+        self.error(ErrorKind::LoggingMode(format!(
+            "the log's record of the row with key {} does not mention column '{}'",
+            self.plan.key_text(self.values, self.image),
+            self.plan.fields[at].name
+        )))
+    }
+
+    fn error(&self, kind: ErrorKind) -> Error {
+        Error::from(kind).on(&self.plan.table.name)
+    }
+}
