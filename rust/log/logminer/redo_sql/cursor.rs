@@ -1,8 +1,9 @@
 //! The tokenizer: a place in the bytes of one statement, and how each token is taken from it.
 
-use super::error::{Fault, RedoError};
+use super::error::{Failed, Fault, RedoError};
 use super::scan;
-use super::value::{Name, Text};
+use super::token::{Kind, Token};
+use super::value::Name;
 
 /// Where a text literal stands, which tells the lenient mode what may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,15 +27,18 @@ pub(super) struct Cursor<'a> {
     /// Whether apostrophes that were not doubled are tolerated.
     pub(super) lenient: bool,
     pub(super) place: Place,
+    error: RedoError,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(sql: &'a [u8], lenient: bool) -> Self {
+        let error = Fault::Expected("a statement").at(0);
         Cursor {
             sql,
             at: 0,
             lenient,
             place: Place::Other,
+            error,
         }
     }
 
@@ -54,9 +58,21 @@ impl<'a> Cursor<'a> {
         self.sql.get(start..self.at).unwrap_or_default()
     }
 
+    /// Fails here.
     #[cold]
-    pub(super) fn fail<T>(&self, fault: Fault) -> Result<T, RedoError> {
-        Err(fault.at(self.at))
+    pub(super) fn fail<T>(&mut self, fault: Fault) -> Result<T, Failed> {
+        self.fail_at(fault, self.at)
+    }
+
+    #[cold]
+    pub(super) fn fail_at<T>(&mut self, fault: Fault, offset: usize) -> Result<T, Failed> {
+        self.error = fault.at(offset);
+        Err(Failed)
+    }
+
+    /// What the last failure was.
+    pub(super) fn error(&self) -> RedoError {
+        self.error
     }
 
     /// Takes `token` if it stands here, without skipping anything first.
@@ -88,7 +104,7 @@ impl<'a> Cursor<'a> {
 
     /// Skips blanks and takes one byte.
     #[inline]
-    pub(super) fn expect(&mut self, token: u8, what: &'static str) -> Result<(), RedoError> {
+    pub(super) fn expect(&mut self, token: u8, what: &'static str) -> Result<(), Failed> {
         if self.peek() != Some(token) {
             self.skip_blank();
             if self.peek() != Some(token) {
@@ -123,7 +139,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips blanks and takes a keyword.
-    pub(super) fn keyword(&mut self, keyword: &'static str) -> Result<(), RedoError> {
+    pub(super) fn keyword(&mut self, keyword: &'static str) -> Result<(), Failed> {
         if self.take_keyword(keyword) {
             Ok(())
         } else {
@@ -142,7 +158,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips blanks and takes a name in double quotes.
-    pub(super) fn name(&mut self, what: &'static str) -> Result<Name<'a>, RedoError> {
+    pub(super) fn name(&mut self, what: &'static str) -> Result<Name<'a>, Failed> {
         self.expect(b'"', what)?;
         let start = self.at;
         let mut doubled = false;
@@ -168,7 +184,7 @@ impl<'a> Cursor<'a> {
 
     /// A text literal whose opening quote stands here. Backslashes escape nothing, line ends are text.
     #[inline(always)]
-    pub(super) fn text(&mut self) -> Result<Text<'a>, RedoError> {
+    pub(super) fn text(&mut self) -> Result<Token, Failed> {
         if self.lenient {
             return self.lenient_text();
         }
@@ -177,7 +193,7 @@ impl<'a> Cursor<'a> {
 
     /// A text literal whose quotes inside are doubled.
     #[inline(always)]
-    pub(super) fn strict_text(&mut self) -> Result<Text<'a>, RedoError> {
+    pub(super) fn strict_text(&mut self) -> Result<Token, Failed> {
         let start = self.at + 1;
         let mut doubled = false;
         let mut at = start;
@@ -187,10 +203,8 @@ impl<'a> Cursor<'a> {
             };
             if self.sql.get(quote + 1) != Some(&b'\'') {
                 self.at = quote + 1;
-                return Ok(Text {
-                    raw: self.sql.get(start..quote).unwrap_or_default(),
-                    doubled,
-                });
+                let kind = if doubled { Kind::DoubledText } else { Kind::Text };
+                return Ok(Token::new(kind, start, quote));
             }
             doubled = true;
             at = quote + 2;
@@ -198,7 +212,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The end of a statement: at most one delimiter, then nothing.
-    pub(super) fn end(&mut self) -> Result<(), RedoError> {
+    pub(super) fn end(&mut self) -> Result<(), Failed> {
         self.take_byte(b';');
         self.skip_blank();
         if self.at == self.sql.len() {

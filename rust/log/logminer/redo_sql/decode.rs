@@ -1,7 +1,8 @@
 //! From the bytes of a literal to the text that it means.
 
 use super::cursor::Cursor;
-use super::error::{Fault, RedoError};
+use super::error::{Failed, Fault, RedoError};
+use super::token::{Kind, Token};
 
 /// Appends `raw` with each doubled `quote` made one.
 pub(super) fn undouble(raw: &[u8], quote: u8, doubled: bool, out: &mut Vec<u8>) {
@@ -28,15 +29,15 @@ pub(super) fn undoubled(raw: &[u8], quote: u8) -> impl Iterator<Item = u8> + '_ 
     })
 }
 
-/// Checks the escapes of a UNISTR argument whose first byte is at `offset` of the statement.
-pub(super) fn check_unistr(raw: &[u8], offset: usize) -> Result<(), RedoError> {
+/// Checks the escapes of a UNISTR argument; fails with the place of the first that is malformed.
+pub(super) fn check_unistr(raw: &[u8]) -> Result<(), usize> {
     let mut at = 0;
     while let Some(place) = memchr::memchr(b'\\', raw.get(at..).unwrap_or_default()) {
         let escape = at + place;
         match escaped(raw, escape) {
             Some(Escape::Backslash) => at = escape + 2,
             Some(Escape::Unit(_)) => at = escape + 5,
-            None => return Err(Fault::BadEscape.at(offset + escape)),
+            None => return Err(escape),
         }
     }
     Ok(())
@@ -62,28 +63,41 @@ fn escaped(raw: &[u8], at: usize) -> Option<Escape> {
 /// Appends the text of an expression that the tokenizer has taken whole.
 pub(super) fn expression(raw: &[u8], out: &mut Vec<u8>) -> Result<(), RedoError> {
     let mut cursor = Cursor::new(raw, false);
+    operands(&mut cursor, out).map_err(|Failed| cursor.error())
+}
+
+fn operands(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Failed> {
     let mut text = Joined { out, high: None };
     loop {
         cursor.skip_blank();
         let start = cursor.at;
         if cursor.peek() == Some(b'\'') {
             let literal = cursor.strict_text()?;
-            text.plain(literal.raw, literal.doubled)
-                .map_err(|fault| fault.at(start))?;
+            let (raw, doubled) = content(cursor.sql, literal);
+            text.plain(raw, doubled).or_else(|fault| cursor.fail_at(fault, start))?;
         } else {
             cursor.keyword("UNISTR")?;
             cursor.expect(b'(', "(")?;
             cursor.skip_blank();
             let literal = cursor.strict_text()?;
             cursor.expect(b')', ")")?;
-            text.unistr(literal.raw, literal.doubled)
-                .map_err(|fault| fault.at(start))?;
+            let (raw, doubled) = content(cursor.sql, literal);
+            text.unistr(raw, doubled)
+                .or_else(|fault| cursor.fail_at(fault, start))?;
         }
         cursor.skip_blank();
         if !cursor.take(b"||") {
-            return text.finish().map_err(|fault| fault.at(start));
+            return text.finish().or_else(|fault| cursor.fail_at(fault, start));
         }
     }
+}
+
+/// The bytes of a text literal, and whether quotes are doubled in them.
+fn content(sql: &[u8], literal: Token) -> (&[u8], bool) {
+    let raw = sql
+        .get(literal.start as usize..literal.end as usize)
+        .unwrap_or_default();
+    (raw, literal.kind == Kind::DoubledText)
 }
 
 /// The pieces of an expression put together: a surrogate pair may be cut between two of them.

@@ -52,6 +52,9 @@ pub enum Fault {
     /// The statement is of another table than the one that it is read for.
     #[error("statement of another table")]
     OtherTable,
+    /// A statement of 4 GiB or more.
+    #[error("statement too long")]
+    TooLong,
     /// `dbms_lob` counts from 1.
     #[error("offset or length out of range")]
     BadOffset,
@@ -59,6 +62,10 @@ pub enum Fault {
     #[error("not UTF-8")]
     NotUtf8,
 }
+
+/// The cursor has failed, and knows with what: so an answer stays small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Failed;
 
 impl Fault {
     pub(super) fn at(self, offset: usize) -> RedoError {

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::cursor::{Cursor, Place};
-use super::error::{Fault, RedoError};
-use super::value::{Name, Value};
+use super::error::{Failed, Fault};
+use super::token::Token;
+use super::value::Name;
 
 /// The kinds of change that have a grammar here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub(super) trait Sink<'a> {
     /// The next column in the list of an INSERT.
     fn column(&mut self, name: Name<'a>) -> Result<(), Fault>;
     /// The value of the nth column of an INSERT.
-    fn insert(&mut self, nth: usize, value: Value<'a>);
+    fn insert(&mut self, nth: usize, value: Token);
     /// The length of the piece `, "COLUMN"` or ` AND "COLUMN"` that stands here, if it is the one met at this place before.
     fn known_piece(&mut self, _place: Place, _nth: usize, _rest: &'a [u8]) -> Option<usize> {
         None
@@ -56,13 +57,13 @@ pub(super) trait Sink<'a> {
     /// The nth column of SET or WHERE; `piece` is how the text leads to it.
     fn pick(&mut self, place: Place, nth: usize, column: Column<'a>, piece: &'a [u8]) -> Result<(), Fault>;
     /// The value of the column last known or picked.
-    fn set(&mut self, value: Value<'a>) -> Result<(), Fault>;
+    fn set(&mut self, value: Token) -> Result<(), Fault>;
     /// As `set`, of a condition.
-    fn condition(&mut self, value: Value<'a>) -> Result<(), Fault>;
+    fn condition(&mut self, value: Token) -> Result<(), Fault>;
 }
 
 #[inline(always)]
-pub(super) fn insert<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), RedoError> {
+pub(super) fn insert<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), Failed> {
     let columns = match sink.known_head(Dml::Insert, cursor.rest()) {
         Some(head) => {
             cursor.at += head.length;
@@ -86,7 +87,7 @@ pub(super) fn insert<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> 
 }
 
 #[inline(never)]
-fn insert_head<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result<usize, RedoError> {
+fn insert_head<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result<usize, Failed> {
     let start = cursor.at;
     cursor.keyword("INSERT")?;
     cursor.keyword("INTO")?;
@@ -95,7 +96,7 @@ fn insert_head<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result
     let mut columns = 0;
     loop {
         let name = cursor.name("a column")?;
-        sink.column(name).map_err(|fault| fault.at(cursor.at))?;
+        sink.column(name).or_else(|fault| cursor.fail(fault))?;
         columns += 1;
         if !cursor.take_byte(b',') {
             break;
@@ -109,7 +110,7 @@ fn insert_head<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result
 }
 
 #[inline(always)]
-pub(super) fn update<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), RedoError> {
+pub(super) fn update<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), Failed> {
     let alias = head(cursor, sink, Dml::Update)?;
     cursor.enter(Place::Set);
     let mut nth = 0;
@@ -126,11 +127,11 @@ pub(super) fn update<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> 
                     return cursor.fail(Fault::Expected("a column"));
                 }
                 sink.pick(Place::Set, nth, column, cursor.since(start))
-                    .map_err(|fault| fault.at(cursor.at))?;
+                    .or_else(|fault| cursor.fail(fault))?;
             }
         }
         let value = cursor.assignment()?;
-        sink.set(value).map_err(|fault| fault.at(cursor.at))?;
+        sink.set(value).or_else(|fault| cursor.fail(fault))?;
         nth += 1;
     }
     conditions(cursor, sink, alias)?;
@@ -138,7 +139,7 @@ pub(super) fn update<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> 
 }
 
 #[inline(always)]
-pub(super) fn delete<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), RedoError> {
+pub(super) fn delete<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), Failed> {
     let alias = head(cursor, sink, Dml::Delete)?;
     conditions(cursor, sink, alias)?;
     cursor.end()
@@ -150,7 +151,7 @@ pub(super) fn conditions<'a, S: Sink<'a>>(
     cursor: &mut Cursor<'a>,
     sink: &mut S,
     alias: Option<&'a [u8]>,
-) -> Result<(), RedoError> {
+) -> Result<(), Failed> {
     cursor.enter(Place::Where);
     let mut nth = 0;
     loop {
@@ -163,18 +164,18 @@ pub(super) fn conditions<'a, S: Sink<'a>>(
                 }
                 let column = column(cursor, alias)?;
                 sink.pick(Place::Where, nth, column, cursor.since(start))
-                    .map_err(|fault| fault.at(cursor.at))?;
+                    .or_else(|fault| cursor.fail(fault))?;
             }
         }
         let value = cursor.condition()?;
-        sink.condition(value).map_err(|fault| fault.at(cursor.at))?;
+        sink.condition(value).or_else(|fault| cursor.fail(fault))?;
         nth += 1;
     }
 }
 
 /// The head of an UPDATE or a DELETE; gives the table's alias.
 #[inline(always)]
-fn head<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S, dml: Dml) -> Result<Option<&'a [u8]>, RedoError> {
+fn head<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S, dml: Dml) -> Result<Option<&'a [u8]>, Failed> {
     match sink.known_head(dml, cursor.rest()) {
         Some(head) => {
             cursor.at += head.length;
@@ -185,7 +186,7 @@ fn head<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S, dml: Dml) -> Res
 }
 
 #[inline(never)]
-fn new_head<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S, dml: Dml) -> Result<Option<&'a [u8]>, RedoError> {
+fn new_head<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S, dml: Dml) -> Result<Option<&'a [u8]>, Failed> {
     let start = cursor.at;
     if dml == Dml::Delete {
         cursor.keyword("DELETE")?;
@@ -204,14 +205,14 @@ fn new_head<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S, dml: Dml) ->
 }
 
 /// `"OWNER"."TABLE"` or `"TABLE"`.
-pub(super) fn table<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), RedoError> {
+pub(super) fn table<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), Failed> {
     let first = cursor.name("a table")?;
     let (owner, table) = if cursor.take(b".") {
         (Some(first), cursor.name("a table")?)
     } else {
         (None, first)
     };
-    sink.table(owner, table).map_err(|fault| fault.at(cursor.at))
+    sink.table(owner, table).or_else(|fault| cursor.fail(fault))
 }
 
 /// A word after the table that is no keyword.
@@ -231,7 +232,7 @@ pub(super) fn alias<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
 }
 
 /// A column, with the alias before it if the table has one.
-pub(super) fn column<'a>(cursor: &mut Cursor<'a>, alias: Option<&'a [u8]>) -> Result<Column<'a>, RedoError> {
+pub(super) fn column<'a>(cursor: &mut Cursor<'a>, alias: Option<&'a [u8]>) -> Result<Column<'a>, Failed> {
     cursor.skip_blank();
     if cursor.peek() == Some(b'"') {
         return cursor.name("a column").map(Column::Named);

@@ -1,7 +1,7 @@
 //! What the log writes about large values and XML documents: blocks and lines of their own form, over the same tokenizer.
 
 use super::cursor::{Cursor, Place, is_word};
-use super::error::{Fault, RedoError};
+use super::error::{Failed, Fault};
 use super::grammar::{self, Column};
 use super::statement::{Operation, Statement};
 use super::value::{Name, Value};
@@ -52,7 +52,7 @@ pub enum Large<'a> {
 }
 
 /// Reads the text of a record about large values.
-pub(super) fn parse<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), RedoError> {
+pub(super) fn parse<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), Failed> {
     match statement.operation {
         Operation::XmlBegin => document(cursor, statement),
         Operation::XmlWrite => document_piece(cursor, statement),
@@ -75,7 +75,7 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn parse(mut self, cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), RedoError> {
+    fn parse(mut self, cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), Failed> {
         if cursor.take_keyword("DECLARE") {
             let start = cursor.at;
             let mut end = start;
@@ -112,7 +112,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    fn step(&mut self, cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), RedoError> {
+    fn step(&mut self, cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), Failed> {
         let word = cursor.word();
         if word.eq_ignore_ascii_case(b"SELECT") {
             return self.select(cursor, statement);
@@ -131,8 +131,10 @@ impl<'a> Block<'a> {
         }
         cursor.skip_blank();
         let start = cursor.at;
-        match cursor.value()? {
-            Value::Number(digits) => self.length = Some((word, number(digits).map_err(|fault| fault.at(start))?)),
+        match plain(cursor)? {
+            Value::Number(digits) => {
+                self.length = Some((word, number(digits).or_else(|fault| cursor.fail_at(fault, start))?))
+            }
             value @ (Value::Text(_) | Value::Expression(_) | Value::Call(_)) => self.buffer = Some((word, value)),
             _ => return cursor.fail(Fault::UnknownValue),
         }
@@ -140,7 +142,7 @@ impl<'a> Block<'a> {
     }
 
     /// `select "COLUMN" into variable from "OWNER"."TABLE" where … for update`
-    fn select(&mut self, cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), RedoError> {
+    fn select(&mut self, cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), Failed> {
         let column = cursor.name("a column")?;
         cursor.keyword("INTO")?;
         cursor.skip_blank();
@@ -168,7 +170,7 @@ impl<'a> Block<'a> {
     }
 
     /// `.write(locator, length, offset, buffer)`, `.trim(locator, length)`, `.erase(locator, length, offset)`
-    fn call(&mut self, cursor: &mut Cursor<'a>) -> Result<Large<'a>, RedoError> {
+    fn call(&mut self, cursor: &mut Cursor<'a>) -> Result<Large<'a>, Failed> {
         cursor.expect(b'.', ".")?;
         let name = cursor.word();
         cursor.expect(b'(', "(")?;
@@ -202,10 +204,10 @@ impl<'a> Block<'a> {
         Ok(large)
     }
 
-    fn data(&self, cursor: &mut Cursor<'a>) -> Result<Value<'a>, RedoError> {
+    fn data(&self, cursor: &mut Cursor<'a>) -> Result<Value<'a>, Failed> {
         cursor.skip_blank();
         if cursor.peek() == Some(b'\'') {
-            return cursor.value();
+            return plain(cursor);
         }
         let word = cursor.word();
         match self.buffer {
@@ -215,7 +217,7 @@ impl<'a> Block<'a> {
     }
 
     /// A number, or the variable that holds one.
-    fn number(&self, cursor: &mut Cursor<'a>) -> Result<u64, RedoError> {
+    fn number(&self, cursor: &mut Cursor<'a>) -> Result<u64, Failed> {
         cursor.skip_blank();
         let start = cursor.at;
         let word = cursor.word();
@@ -224,12 +226,12 @@ impl<'a> Block<'a> {
         {
             return Ok(length);
         }
-        number(word).map_err(|fault| fault.at(start))
+        number(word).or_else(|fault| cursor.fail_at(fault, start))
     }
 }
 
 /// `name TYPE[(n)];`
-fn declaration<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a [u8], &'a [u8]), RedoError> {
+fn declaration<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a [u8], &'a [u8]), Failed> {
     cursor.skip_blank();
     let name = cursor.word();
     cursor.skip_blank();
@@ -239,15 +241,20 @@ fn declaration<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a [u8], &'a [u8]), Redo
     }
     if cursor.take_byte(b'(') {
         cursor.skip_blank();
-        number(cursor.word()).map_err(|fault| fault.at(cursor.at))?;
+        number(cursor.word()).or_else(|fault| cursor.fail_at(fault, cursor.at))?;
         cursor.expect(b')', ")")?;
     }
     cursor.expect(b';', ";")?;
     Ok((name, kind))
 }
 
+fn plain<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>, Failed> {
+    let token = cursor.value()?;
+    Ok(token.value(cursor.sql).unwrap_or(Value::Null))
+}
+
 /// The table and the conditions after FROM.
-fn source<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), RedoError> {
+fn source<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), Failed> {
     grammar::table(cursor, statement)?;
     let alias = grammar::alias(cursor);
     grammar::conditions(cursor, statement, alias)
@@ -263,7 +270,7 @@ fn number(word: &[u8]) -> Result<u64, Fault> {
 }
 
 /// `XML DOC BEGIN:` and then either a SELECT of the column or, where the document is stored as text, an UPDATE of it.
-fn document<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), RedoError> {
+fn document<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), Failed> {
     cursor.keyword("XML")?;
     cursor.keyword("DOC")?;
     cursor.keyword("BEGIN")?;
@@ -291,7 +298,7 @@ fn document<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Resul
 }
 
 /// What stands for the document that follows: `:NAME`, `XMLType(:1)`.
-fn placeholder(cursor: &mut Cursor<'_>) -> Result<(), RedoError> {
+fn placeholder(cursor: &mut Cursor<'_>) -> Result<(), Failed> {
     cursor.skip_blank();
     let call = cursor.peek() != Some(b':');
     if call && cursor.word().is_empty() {
@@ -308,7 +315,7 @@ fn placeholder(cursor: &mut Cursor<'_>) -> Result<(), RedoError> {
 }
 
 /// `XML_REDO := '…' : length`, `XML_REDO := HEXTORAW('…'):length` (its last piece without the second quote), `XML_REDO := NULL`.
-fn document_piece<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), RedoError> {
+fn document_piece<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), Failed> {
     cursor.keyword("XML_REDO")?;
     cursor.skip_blank();
     if !cursor.take(b":=") {
@@ -318,7 +325,7 @@ fn document_piece<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) ->
     let data = if cursor.take_keyword("HEXTORAW") {
         hexadecimal(cursor)?
     } else {
-        cursor.value()?
+        plain(cursor)?
     };
     if !matches!(
         data,
@@ -330,7 +337,7 @@ fn document_piece<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) ->
     let length = if cursor.take_byte(b':') {
         cursor.skip_blank();
         let start = cursor.at;
-        Some(number(cursor.word()).map_err(|fault| fault.at(start))?)
+        Some(number(cursor.word()).or_else(|fault| cursor.fail_at(fault, start))?)
     } else if data == Value::Null {
         None
     } else {
@@ -340,7 +347,7 @@ fn document_piece<'a>(cursor: &mut Cursor<'a>, statement: &mut Statement<'a>) ->
     cursor.end()
 }
 
-fn hexadecimal<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>, RedoError> {
+fn hexadecimal<'a>(cursor: &mut Cursor<'a>) -> Result<Value<'a>, Failed> {
     cursor.expect(b'(', "(")?;
     cursor.expect(b'\'', "a text literal")?;
     let start = cursor.at;

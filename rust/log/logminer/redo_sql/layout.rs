@@ -8,6 +8,7 @@ use super::cursor::Place;
 use super::error::Fault;
 use super::grammar::{Column, Dml, KnownHead, Sink};
 use super::scan;
+use super::token::{Kind, Token};
 use super::value::{Name, Value};
 
 /// Marks a column that the statement names and the layout does not have.
@@ -95,36 +96,81 @@ fn doubled(name: &[u8]) -> Box<[u8]> {
     out.into_boxed_slice()
 }
 
-/// One change of a table, by column index. `None` is a column that the statement does not name, which is not NULL.
+/// One change of a table, by column index.
 ///
 /// Made once and filled again for each statement of a batch, it allocates nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Row<'a> {
-    /// The old values: of UPDATE and DELETE what WHERE says; empty for INSERT.
-    pub before: Vec<Option<Value<'a>>>,
-    /// The new values: of INSERT its values, of UPDATE what SET says laid over WHERE; empty for DELETE.
-    pub after: Vec<Option<Value<'a>>>,
-    /// Of UPDATE: the columns that SET names, in the order of the text.
-    pub set: Vec<u32>,
-    /// The pseudo column ROWID in WHERE.
-    pub row_id: Option<Value<'a>>,
-    /// How many columns the statement names that the layout does not have: the table has changed, or the layout is of another version.
-    pub unknown: u32,
-    /// Whether the text held no statement ([`super::Operation::Skip`]); everything else is empty then.
-    pub skipped: bool,
+    sql: &'a [u8],
+    before: Vec<Token>,
+    after: Vec<Token>,
+    set: Vec<u32>,
+    row_id: Option<Token>,
+    unknown: u32,
+    skipped: bool,
 }
 
-impl Row<'_> {
-    pub(super) fn clear(&mut self, before: usize, after: usize) {
+impl<'a> Row<'a> {
+    /// The old value of a column: of UPDATE and DELETE what WHERE says. `None` where the statement does not name the column, which
+    /// is not NULL; an INSERT has no old values.
+    #[inline(always)]
+    pub fn before(&self, column: usize) -> Option<Value<'a>> {
+        self.before.get(column)?.value(self.sql)
+    }
+
+    /// The new value of a column: of INSERT its value, of UPDATE what SET says laid over WHERE. `None` as in [`Row::before`]; a DELETE
+    /// has no new values.
+    #[inline(always)]
+    pub fn after(&self, column: usize) -> Option<Value<'a>> {
+        self.after.get(column)?.value(self.sql)
+    }
+
+    /// Of UPDATE: the columns that SET names, in the order of the text.
+    pub fn set(&self) -> &[u32] {
+        &self.set
+    }
+
+    /// The pseudo column ROWID in WHERE: it identifies a row inside its transaction, and is no key.
+    pub fn row_id(&self) -> Option<Value<'a>> {
+        self.row_id?.value(self.sql)
+    }
+
+    /// How many columns the statement names that the layout does not have: the table has changed, or the layout is of another version.
+    pub fn unknown(&self) -> u32 {
+        self.unknown
+    }
+
+    /// Whether the text held no statement ([`super::Operation::Skip`]); there are no values then.
+    pub fn is_skipped(&self) -> bool {
+        self.skipped
+    }
+
+    pub(super) fn clear(&mut self, sql: &'a [u8], before: usize, after: usize) {
+        self.sql = sql;
         self.before.clear();
-        self.before.resize(before, None);
+        self.before.resize(before, Token::ABSENT);
         self.after.clear();
-        self.after.resize(after, None);
+        self.after.resize(after, Token::ABSENT);
         self.set.clear();
         self.row_id = None;
         self.unknown = 0;
         self.skipped = false;
     }
+
+    pub(super) fn skip(&mut self) {
+        self.clear(b"", 0, 0);
+        self.skipped = true;
+    }
+}
+
+/// Puts a value into its place, which must be free.
+#[inline(always)]
+fn fill(slot: &mut Token, value: Token) -> Result<(), Fault> {
+    if slot.kind != Kind::Absent {
+        return Err(Fault::DuplicateColumn);
+    }
+    *slot = value;
+    Ok(())
 }
 
 /// Puts what the grammar finds into a [`Row`].
@@ -194,11 +240,7 @@ impl<'a> Sink<'a> for RowSink<'_, 'a> {
         let column = self.layout.find(name);
         match self.row.after.get_mut(column as usize) {
             // The values overwrite this mark, which only tells a column that stands twice.
-            Some(slot) => {
-                if slot.replace(Value::Null).is_some() {
-                    return Err(Fault::DuplicateColumn);
-                }
-            }
+            Some(slot) => fill(slot, Token::new(Kind::Null, 0, 0))?,
             None => {
                 self.layout.insert_unknown += 1;
                 self.row.unknown += 1;
@@ -209,10 +251,10 @@ impl<'a> Sink<'a> for RowSink<'_, 'a> {
     }
 
     #[inline(always)]
-    fn insert(&mut self, nth: usize, value: Value<'a>) {
+    fn insert(&mut self, nth: usize, value: Token) {
         let column = self.layout.insert_to.get(nth).copied().unwrap_or(UNKNOWN);
         if let Some(slot) = self.row.after.get_mut(column as usize) {
-            *slot = Some(value);
+            *slot = value;
         }
     }
 
@@ -258,12 +300,10 @@ impl<'a> Sink<'a> for RowSink<'_, 'a> {
     }
 
     #[inline(always)]
-    fn set(&mut self, value: Value<'a>) -> Result<(), Fault> {
+    fn set(&mut self, value: Token) -> Result<(), Fault> {
         match self.row.after.get_mut(self.picked as usize) {
             Some(slot) => {
-                if slot.replace(value).is_some() {
-                    return Err(Fault::DuplicateColumn);
-                }
+                fill(slot, value)?;
                 self.row.set.push(self.picked);
             }
             None => self.row.unknown += 1,
@@ -272,24 +312,23 @@ impl<'a> Sink<'a> for RowSink<'_, 'a> {
     }
 
     #[inline(always)]
-    fn condition(&mut self, value: Value<'a>) -> Result<(), Fault> {
+    fn condition(&mut self, value: Token) -> Result<(), Fault> {
         match self.row.before.get_mut(self.picked as usize) {
             Some(slot) => {
-                if slot.replace(value).is_some() {
-                    return Err(Fault::DuplicateColumn);
+                fill(slot, value)?;
+                if let Some(slot) = self.row.after.get_mut(self.picked as usize)
+                    && slot.kind == Kind::Absent
+                {
+                    *slot = value;
                 }
-                if let Some(slot @ None) = self.row.after.get_mut(self.picked as usize) {
-                    *slot = Some(value);
-                }
+                Ok(())
             }
-            None if self.picked == ROW_ID => {
-                if self.row.row_id.replace(value).is_some() {
-                    return Err(Fault::DuplicateColumn);
-                }
+            None if self.picked == ROW_ID => fill(self.row.row_id.get_or_insert(Token::ABSENT), value),
+            None => {
+                self.row.unknown += 1;
+                Ok(())
             }
-            None => self.row.unknown += 1,
         }
-        Ok(())
     }
 }
 

@@ -6,13 +6,13 @@
 //! apostrophe which is not doubled is taken as it stands; the count of values must still be right.
 
 use super::cursor::{Cursor, Place, is_word};
-use super::error::{Fault, RedoError};
+use super::error::{Failed, Fault};
 use super::scan;
-use super::value::Text;
+use super::token::{Kind, Token};
 
 impl<'a> Cursor<'a> {
     #[cold]
-    pub(super) fn lenient_text(&mut self) -> Result<Text<'a>, RedoError> {
+    pub(super) fn lenient_text(&mut self) -> Result<Token, Failed> {
         let start = self.at + 1;
         let mut probe = self.clone();
         if let Ok(text) = probe.strict_text()
@@ -27,10 +27,12 @@ impl<'a> Cursor<'a> {
             if probe.goes_on() {
                 self.at = quote + 1;
                 let raw = self.sql.get(start..quote).unwrap_or_default();
-                return Ok(Text {
-                    raw,
-                    doubled: all_doubled(raw),
-                });
+                let kind = if all_doubled(raw) {
+                    Kind::DoubledText
+                } else {
+                    Kind::Text
+                };
+                return Ok(Token::new(kind, start, quote));
             }
             at = quote + 1;
         }

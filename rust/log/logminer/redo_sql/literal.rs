@@ -2,8 +2,8 @@
 
 use super::cursor::{Cursor, Place, is_word};
 use super::decode;
-use super::error::{Fault, RedoError};
-use super::value::{Call, OutOfRow, Text, Value};
+use super::error::{Failed, Fault};
+use super::token::{Kind, Token};
 
 /// Calls nest a few levels (object types in object types); far more is no redo text.
 const DEEPEST: u32 = 32;
@@ -11,7 +11,7 @@ const DEEPEST: u32 = 32;
 impl<'a> Cursor<'a> {
     /// Skips blanks and comments and takes one value.
     #[inline(always)]
-    pub(super) fn value(&mut self) -> Result<Value<'a>, RedoError> {
+    pub(super) fn value(&mut self) -> Result<Token, Failed> {
         if self.peek() == Some(b'\'') {
             return self.text_or_expression(0);
         }
@@ -19,7 +19,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn nested_value(&mut self, depth: u32) -> Result<Value<'a>, RedoError> {
+    fn nested_value(&mut self, depth: u32) -> Result<Token, Failed> {
         match self.peek() {
             Some(b'\'') => return self.text_or_expression(depth),
             Some(b' ' | b'\n' | b'\t' | b'\r' | b'/') => self.skip_blank(),
@@ -35,19 +35,19 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline(always)]
-    fn text_or_expression(&mut self, depth: u32) -> Result<Value<'a>, RedoError> {
+    fn text_or_expression(&mut self, depth: u32) -> Result<Token, Failed> {
         let start = self.at;
         // Only a text of the row itself is ever printed without doubling: arguments stay strict.
         let text = if depth == 0 { self.text()? } else { self.strict_text()? };
         match self.peek() {
-            Some(b' ' | b'|' | b'/' | b'\n' | b'\t' | b'\r') => self.joined(start, Value::Text(text)),
-            _ => Ok(Value::Text(text)),
+            Some(b' ' | b'|' | b'/' | b'\n' | b'\t' | b'\r') => self.joined(start, text),
+            _ => Ok(text),
         }
     }
 
     /// Whether `||` follows; if so, this and all further operands are one expression.
     #[inline]
-    fn joined(&mut self, start: usize, first: Value<'a>) -> Result<Value<'a>, RedoError> {
+    fn joined(&mut self, start: usize, first: Token) -> Result<Token, Failed> {
         // What follows most often, after a blank, is a keyword.
         if self.peek() == Some(b' ') && self.sql.get(self.at + 1).is_some_and(u8::is_ascii_alphabetic) {
             return Ok(first);
@@ -58,19 +58,23 @@ impl<'a> Cursor<'a> {
             self.at = end;
             return Ok(first);
         }
-        if matches!(first, Value::Text(Text { raw, doubled: false }) if memchr::memchr(b'\'', raw).is_some()) {
+        let raw = self
+            .sql
+            .get(first.start as usize..first.end as usize)
+            .unwrap_or_default();
+        if first.kind == Kind::Text && memchr::memchr(b'\'', raw).is_some() {
             return self.fail(Fault::Expected("doubled quotes in an operand of ||"));
         }
         self.operands(start)
     }
 
-    fn operands(&mut self, start: usize) -> Result<Value<'a>, RedoError> {
+    fn operands(&mut self, start: usize) -> Result<Token, Failed> {
         loop {
             let end = self.at;
             self.skip_blank();
             if !self.take(b"||") {
                 self.at = end;
-                return Ok(Value::Expression(self.since(start)));
+                return Ok(Token::new(Kind::Expression, start, end));
             }
             self.skip_blank();
             if self.peek() == Some(b'\'') {
@@ -82,7 +86,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn unistr_argument(&mut self) -> Result<(), RedoError> {
+    fn unistr_argument(&mut self) -> Result<(), Failed> {
         self.expect(b'(', "(")?;
         self.skip_blank();
         if self.peek() != Some(b'\'') {
@@ -90,12 +94,15 @@ impl<'a> Cursor<'a> {
         }
         let start = self.at + 1;
         let text = self.strict_text()?;
-        decode::check_unistr(text.raw, start)?;
+        let raw = self.sql.get(text.start as usize..text.end as usize).unwrap_or_default();
+        if let Err(escape) = decode::check_unistr(raw) {
+            return self.fail_at(Fault::BadEscape, start + escape);
+        }
         self.expect(b')', ")")
     }
 
     #[inline]
-    fn number(&mut self) -> Result<Value<'a>, RedoError> {
+    fn number(&mut self) -> Result<Token, Failed> {
         let start = self.at;
         if self.peek() == Some(b'0') && matches!(self.sql.get(start + 1), Some(b'x' | b'X')) {
             return self.hex();
@@ -119,7 +126,7 @@ impl<'a> Cursor<'a> {
         if !good || self.peek().is_some_and(|byte| is_word(byte) || byte == b'.') {
             return self.fail(Fault::BadNumber);
         }
-        Ok(Value::Number(self.since(start)))
+        Ok(Token::new(Kind::Number, start, self.at))
     }
 
     #[inline(always)]
@@ -131,7 +138,7 @@ impl<'a> Cursor<'a> {
         self.at - start
     }
 
-    fn hex(&mut self) -> Result<Value<'a>, RedoError> {
+    fn hex(&mut self) -> Result<Token, Failed> {
         self.at += 2;
         let start = self.at;
         let digits = self.word();
@@ -139,12 +146,12 @@ impl<'a> Cursor<'a> {
             self.at = start;
             return self.fail(Fault::BadHex);
         }
-        Ok(Value::Hex(digits))
+        Ok(Token::new(Kind::Hex, start, self.at))
     }
 
     /// What begins with a word that is not quoted.
     #[inline]
-    fn named(&mut self, depth: u32) -> Result<Value<'a>, RedoError> {
+    fn named(&mut self, depth: u32) -> Result<Token, Failed> {
         let start = self.at;
         let word = self.word();
         match self.peek() {
@@ -154,19 +161,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn special(&mut self, start: usize, word: &'a [u8], depth: u32) -> Result<Value<'a>, RedoError> {
+    fn special(&mut self, start: usize, word: &'a [u8], depth: u32) -> Result<Token, Failed> {
         let is = |keyword: &str| word.eq_ignore_ascii_case(keyword.as_bytes());
         if is("NULL") {
-            return Ok(Value::Null);
+            return Ok(Token::new(Kind::Null, start, start));
         }
         if is("DATE") {
-            return self.typed().map(Value::Date);
+            return self.typed(Kind::Date);
         }
         if is("TIMESTAMP") || is("DATETIME") {
-            return self.typed().map(Value::Timestamp);
+            return self.typed(Kind::Timestamp);
         }
         if is("TIME") {
-            return self.typed().map(Value::Time);
+            return self.typed(Kind::Time);
         }
         if is("INTERVAL") {
             return self.interval(start);
@@ -180,10 +187,14 @@ impl<'a> Cursor<'a> {
         }
         if is("UNSUPPORTED") {
             self.keyword("TYPE")?;
-            return Ok(Value::Unsupported);
+            return Ok(Token::new(Kind::Unsupported, start, start));
         }
         if is("TRUE") || is("FALSE") {
-            return Ok(Value::Boolean(is("TRUE")));
+            return Ok(Token::new(
+                if is("TRUE") { Kind::True } else { Kind::False },
+                start,
+                start,
+            ));
         }
         self.skip_blank();
         if self.peek() != Some(b'(') {
@@ -194,27 +205,27 @@ impl<'a> Cursor<'a> {
     }
 
     /// The text of a literal with a type before it.
-    fn typed(&mut self) -> Result<&'a [u8], RedoError> {
+    fn typed(&mut self, kind: Kind) -> Result<Token, Failed> {
         self.skip_blank();
         if self.peek() != Some(b'\'') {
             return self.fail(Fault::UnknownValue);
         }
         let start = self.at;
         let text = self.strict_text()?;
-        if text.raw.is_empty() || text.doubled {
+        if text.start == text.end || text.kind != Kind::Text {
             self.at = start;
             return self.fail(Fault::BadTyped);
         }
-        Ok(text.raw)
+        Ok(Token { kind, ..text })
     }
 
     /// `INTERVAL [-]'…' FIELD[(p[,p])] [TO FIELD[(p)]]`.
-    fn interval(&mut self, start: usize) -> Result<Value<'a>, RedoError> {
+    fn interval(&mut self, start: usize) -> Result<Token, Failed> {
         self.skip_blank();
         if matches!(self.peek(), Some(b'-' | b'+')) {
             self.at += 1;
         }
-        self.typed()?;
+        self.typed(Kind::Interval)?;
         self.interval_field()?;
         let end = self.at;
         if self.take_keyword("TO") {
@@ -222,10 +233,10 @@ impl<'a> Cursor<'a> {
         } else {
             self.at = end;
         }
-        Ok(Value::Interval(self.since(start)))
+        Ok(Token::new(Kind::Interval, start, self.at))
     }
 
-    fn interval_field(&mut self) -> Result<(), RedoError> {
+    fn interval_field(&mut self) -> Result<(), Failed> {
         const FIELDS: [&str; 6] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"];
         if !FIELDS.into_iter().any(|field| self.take_keyword(field)) {
             return self.fail(Fault::BadTyped);
@@ -246,11 +257,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn out_of_row(&mut self, binary: bool) -> Result<Value<'a>, RedoError> {
+    fn out_of_row(&mut self, binary: bool) -> Result<Token, Failed> {
         let end = self.at;
         if !self.take_byte(b'(') {
             self.at = end;
-            return Ok(Value::OutOfRow(OutOfRow { binary, handle: None }));
+            return Ok(Token::new(if binary { Kind::OutBlob } else { Kind::OutClob }, end, end));
         }
         self.skip_blank();
         let start = self.at;
@@ -261,19 +272,21 @@ impl<'a> Cursor<'a> {
         {
             self.at += 1;
         }
-        let handle = self.since(start).trim_ascii_end();
-        if handle.is_empty() {
+        let length = self.since(start).trim_ascii_end().len();
+        if length == 0 {
             return self.fail(Fault::Expected("a handle"));
         }
         self.expect(b')', ")")?;
-        Ok(Value::OutOfRow(OutOfRow {
-            binary,
-            handle: Some(handle),
-        }))
+        let kind = if binary {
+            Kind::OutBlobHandle
+        } else {
+            Kind::OutClobHandle
+        };
+        Ok(Token::new(kind, start, start + length))
     }
 
     /// A call whose name has quotes or an owner, or both.
-    fn call(&mut self, start: usize, depth: u32) -> Result<Value<'a>, RedoError> {
+    fn call(&mut self, start: usize, depth: u32) -> Result<Token, Failed> {
         if self.peek() == Some(b'"') {
             self.name("a name")?;
         }
@@ -289,7 +302,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The arguments of the call whose name stands from `start` to here.
-    fn arguments(&mut self, start: usize, depth: u32) -> Result<Value<'a>, RedoError> {
+    fn arguments(&mut self, start: usize, depth: u32) -> Result<Token, Failed> {
         if depth == DEEPEST {
             return self.fail(Fault::TooDeep);
         }
@@ -313,15 +326,15 @@ impl<'a> Cursor<'a> {
                 }
             }
         }
-        Ok(Value::Call(Call {
-            raw: self.since(start),
+        Ok(Token {
             name_len: name_len as u32,
-        }))
+            ..Token::new(Kind::Call, start, self.at)
+        })
     }
 
     /// A condition on a column whose name has just been taken: `= value` or `IS NULL`.
     #[inline(always)]
-    pub(super) fn condition(&mut self) -> Result<Value<'a>, RedoError> {
+    pub(super) fn condition(&mut self) -> Result<Token, Failed> {
         if self.take(b" = ") {
             return self.value();
         }
@@ -329,14 +342,14 @@ impl<'a> Cursor<'a> {
             return if self.peek().is_some_and(is_word) {
                 self.fail(Fault::Expected("NULL"))
             } else {
-                Ok(Value::Null)
+                Ok(Token::new(Kind::Null, self.at, self.at))
             };
         }
         self.condition_slowly()
     }
 
     #[cold]
-    fn condition_slowly(&mut self) -> Result<Value<'a>, RedoError> {
+    fn condition_slowly(&mut self) -> Result<Token, Failed> {
         if self.take_byte(b'=') {
             return self.value();
         }
@@ -344,12 +357,12 @@ impl<'a> Cursor<'a> {
             return self.fail(Fault::Expected("= or IS NULL"));
         }
         self.keyword("NULL")?;
-        Ok(Value::Null)
+        Ok(Token::new(Kind::Null, self.at, self.at))
     }
 
     /// An assignment to a column whose name has just been taken.
     #[inline(always)]
-    pub(super) fn assignment(&mut self) -> Result<Value<'a>, RedoError> {
+    pub(super) fn assignment(&mut self) -> Result<Token, Failed> {
         if !self.take(b" = ") {
             self.expect(b'=', "=")?;
         }

@@ -8,6 +8,7 @@
 //! error       what is wrong, and where
 //! scan        searching bytes
 //! cursor      the tokenizer
+//! token       a value on its way
 //! value       what comes out: names, values, calls
 //! decode      from a literal to the text that it means
 //! literal     the grammar of a value
@@ -30,6 +31,7 @@ mod lenient;
 mod literal;
 mod scan;
 mod statement;
+mod token;
 mod value;
 
 pub use error::{Fault, RedoError};
@@ -39,6 +41,7 @@ pub use statement::{Operation, Statement};
 pub use value::{Args, Call, Name, OutOfRow, Text, Value};
 
 use cursor::Cursor;
+use error::Failed;
 use grammar::Sink;
 use layout::RowSink;
 
@@ -69,17 +72,15 @@ impl Parser {
         sql: &'a [u8],
         statement: &mut Statement<'a>,
     ) -> Result<(), RedoError> {
-        statement.clear(operation);
         if is_nothing(sql) {
-            statement.operation = Operation::Skip;
+            statement.clear(Operation::Skip, sql);
             return Ok(());
         }
-        let strict = by_name(operation, Cursor::new(sql, false), statement);
+        let strict = by_name(operation, sql, false, statement);
         if strict.is_ok() || !self.lenient {
             return strict;
         }
-        statement.clear(operation);
-        by_name(operation, Cursor::new(sql, true), statement).or(strict)
+        by_name(operation, sql, true, statement).or(strict)
     }
 
     /// Reads the INSERT, UPDATE or DELETE of one row by the column indexes of its table. After an error the row's content means
@@ -92,11 +93,10 @@ impl Parser {
         layout: &mut Layout,
         row: &mut Row<'a>,
     ) -> Result<(), RedoError> {
-        let strict = by_index(operation, Cursor::new(sql, false), layout, row);
-        if strict.is_ok() {
-            return strict;
+        match by_index(operation, sql, false, layout, row) {
+            Ok(()) => Ok(()),
+            Err(strict) => self.parse_row_again(operation, sql, layout, row, strict),
         }
-        self.parse_row_again(operation, sql, layout, row, strict)
     }
 
     #[cold]
@@ -106,35 +106,43 @@ impl Parser {
         sql: &'a [u8],
         layout: &mut Layout,
         row: &mut Row<'a>,
-        strict: Result<(), RedoError>,
+        strict: RedoError,
     ) -> Result<(), RedoError> {
         if is_nothing(sql) {
-            row.clear(0, 0);
-            row.skipped = true;
+            row.skip();
             return Ok(());
         }
         if !self.lenient {
-            return strict;
+            return Err(strict);
         }
-        by_index(operation, Cursor::new(sql, true), layout, row).or(strict)
+        by_index(operation, sql, true, layout, row).map_err(|_| strict)
     }
 }
 
-fn by_name<'a>(operation: Operation, mut cursor: Cursor<'a>, statement: &mut Statement<'a>) -> Result<(), RedoError> {
-    let cursor = &mut cursor;
-    match operation {
-        Operation::Ddl | Operation::XmlEnd => return Ok(()),
-        Operation::Skip => return cursor.fail(Fault::Expected("no statement")),
-        Operation::Insert | Operation::Update | Operation::Delete => dml(operation, cursor, statement)?,
-        _ => large::parse(cursor, statement)?,
-    }
-    statement.check_names().map_err(|fault| fault.at(cursor.at))
+fn by_name<'a>(
+    operation: Operation,
+    sql: &'a [u8],
+    lenient: bool,
+    statement: &mut Statement<'a>,
+) -> Result<(), RedoError> {
+    statement.clear(operation, sql);
+    let mut cursor = Cursor::new(sql, lenient);
+    let parsed = match operation {
+        Operation::Ddl | Operation::XmlEnd => Ok(()),
+        Operation::Skip => cursor.fail(Fault::Expected("no statement")),
+        Operation::Insert | Operation::Update | Operation::Delete => dml(operation, &mut cursor, statement),
+        _ => large::parse(&mut cursor, statement),
+    };
+    parsed
+        .and_then(|()| statement.check_names().or_else(|fault| cursor.fail(fault)))
+        .map_err(|Failed| cursor.error())
 }
 
 #[inline]
 fn by_index<'a>(
     operation: Operation,
-    mut cursor: Cursor<'a>,
+    sql: &'a [u8],
+    lenient: bool,
     layout: &mut Layout,
     row: &mut Row<'a>,
 ) -> Result<(), RedoError> {
@@ -144,12 +152,16 @@ fn by_index<'a>(
         Operation::Delete => (columns, 0),
         _ => (columns, columns),
     };
-    row.clear(before, after);
-    dml(operation, &mut cursor, &mut RowSink::new(layout, row))
+    row.clear(sql, before, after);
+    let mut cursor = Cursor::new(sql, lenient);
+    dml(operation, &mut cursor, &mut RowSink::new(layout, row)).map_err(|Failed| cursor.error())
 }
 
 #[inline(always)]
-fn dml<'a, S: Sink<'a>>(operation: Operation, cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), RedoError> {
+fn dml<'a, S: Sink<'a>>(operation: Operation, cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), Failed> {
+    if cursor.sql.len() > u32::MAX as usize {
+        return cursor.fail(Fault::TooLong);
+    }
     match operation {
         Operation::Insert => grammar::insert(cursor, sink),
         Operation::Update => grammar::update(cursor, sink),

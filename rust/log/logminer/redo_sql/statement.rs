@@ -4,6 +4,7 @@ use super::cursor::Place;
 use super::error::Fault;
 use super::grammar::{Column, Sink};
 use super::large::Large;
+use super::token::Token;
 use super::value::{Name, Value};
 
 /// What a log record does, as its operation code says. The text must agree: the code decides, not the text.
@@ -57,12 +58,14 @@ pub struct Statement<'a> {
     pub row_id: Option<Value<'a>>,
     /// What is done to large values and documents, in the order of the text.
     pub large: Vec<Large<'a>>,
+    pub(super) sql: &'a [u8],
     pub(super) picked: Option<Name<'a>>,
     pub(super) order: Vec<&'a [u8]>,
 }
 
 impl<'a> Statement<'a> {
-    pub(super) fn clear(&mut self, operation: Operation) {
+    pub(super) fn clear(&mut self, operation: Operation, sql: &'a [u8]) {
+        self.sql = sql;
         self.operation = operation;
         self.owner = None;
         self.table = None;
@@ -100,9 +103,9 @@ impl<'a> Sink<'a> for Statement<'a> {
         Ok(())
     }
 
-    fn insert(&mut self, nth: usize, value: Value<'a>) {
+    fn insert(&mut self, nth: usize, value: Token) {
         if let Some((_, slot)) = self.values.get_mut(nth) {
-            *slot = value;
+            *slot = value.value(self.sql).unwrap_or(Value::Null);
         }
     }
 
@@ -114,16 +117,16 @@ impl<'a> Sink<'a> for Statement<'a> {
         Ok(())
     }
 
-    fn set(&mut self, value: Value<'a>) -> Result<(), Fault> {
-        self.set.extend(self.picked.map(|name| (name, value)));
+    fn set(&mut self, value: Token) -> Result<(), Fault> {
+        self.set.extend(self.picked.zip(value.value(self.sql)));
         Ok(())
     }
 
-    fn condition(&mut self, value: Value<'a>) -> Result<(), Fault> {
+    fn condition(&mut self, value: Token) -> Result<(), Fault> {
         match self.picked {
-            Some(name) => self.conditions.push((name, value)),
+            Some(name) => self.conditions.extend(value.value(self.sql).map(|value| (name, value))),
             None if self.row_id.is_some() => return Err(Fault::DuplicateColumn),
-            None => self.row_id = Some(value),
+            None => self.row_id = value.value(self.sql),
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::decode;
-use super::error::RedoError;
+use super::error::{Failed, RedoError};
 
 /// A quoted name: owner, table or column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -145,7 +145,7 @@ impl<'a> Call<'a> {
             match byte {
                 b'"' => match cursor.name("a name") {
                     Ok(name) => name.decode_into(out),
-                    Err(_) => return,
+                    Err(Failed) => return,
                 },
                 _ => {
                     out.push(byte);
@@ -178,7 +178,7 @@ impl<'a> Iterator for Args<'a> {
         if !self.open {
             return None;
         }
-        let value = self.cursor.value().ok();
+        let value = self.cursor.value().ok().and_then(|token| token.value(self.cursor.sql));
         self.open = value.is_some() && self.cursor.take_byte(b',');
         value
     }
