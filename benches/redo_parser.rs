@@ -134,8 +134,19 @@ fn sum<'a>(columns: usize, value: impl Fn(usize) -> Option<Value<'a>>) -> u64 {
     checksum
 }
 
+/// The length and the sum of the bytes, eight at a time.
+#[inline]
 fn weight(bytes: &[u8]) -> u64 {
-    bytes.len() as u64 + bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>()
+    const EVERY_SECOND: u64 = 0x00ff_00ff_00ff_00ff;
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder();
+    let mut sum = bytes.len() as u64;
+    for word in words {
+        let word = word.try_into().map_or(0, u64::from_le_bytes);
+        let pairs = (word & EVERY_SECOND) + ((word >> 8) & EVERY_SECOND);
+        sum += pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48;
+    }
+    sum + rest.iter().map(|&byte| u64::from(byte)).sum::<u64>()
 }
 
 /// CPU nanoseconds of this process, which has one thread.

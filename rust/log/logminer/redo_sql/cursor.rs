@@ -86,8 +86,20 @@ impl<'a> Cursor<'a> {
     }
 
     /// Skips blanks, line ends and comments. A comment without end is left standing, so that what comes next fails on it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn skip_blank(&mut self) {
+        // Most often there is nothing to skip, or one blank.
+        if self.peek() == Some(b' ') {
+            self.at += 1;
+        }
+        if matches!(self.peek(), Some(b' ' | b'\n' | b'\t' | b'\r' | b'/')) {
+            self.skip_blanks();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn skip_blanks(&mut self) {
         loop {
             match self.peek() {
                 Some(b' ' | b'\n' | b'\t' | b'\r') => self.at += 1,
@@ -203,7 +215,7 @@ impl<'a> Cursor<'a> {
             };
             if self.sql.get(quote + 1) != Some(&b'\'') {
                 self.at = quote + 1;
-                let kind = if doubled { Kind::DoubledText } else { Kind::Text };
+                let kind = if doubled { Kind::DOUBLED_TEXT } else { Kind::TEXT };
                 return Ok(Token::new(kind, start, quote));
             }
             doubled = true;
@@ -226,5 +238,16 @@ impl<'a> Cursor<'a> {
 /// Whether a byte may stand in a word that is not quoted.
 #[inline(always)]
 pub(super) fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'#') || byte >= 0x80
+    WORD[usize::from(byte)]
 }
+
+const WORD: [bool; 256] = {
+    let mut word = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let this = byte as u8;
+        word[byte] = this.is_ascii_alphanumeric() || matches!(this, b'_' | b'$' | b'#') || this >= 0x80;
+        byte += 1;
+    }
+    word
+};

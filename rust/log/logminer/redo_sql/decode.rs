@@ -94,10 +94,8 @@ fn operands(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Failed> {
 
 /// The bytes of a text literal, and whether quotes are doubled in them.
 fn content(sql: &[u8], literal: Token) -> (&[u8], bool) {
-    let raw = sql
-        .get(literal.start as usize..literal.end as usize)
-        .unwrap_or_default();
-    (raw, literal.kind == Kind::DoubledText)
+    let raw = literal.raw(sql);
+    (raw, literal.kind() == Kind::DOUBLED_TEXT)
 }
 
 /// The pieces of an expression put together: a surrogate pair may be cut between two of them.

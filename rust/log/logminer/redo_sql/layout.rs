@@ -166,7 +166,7 @@ impl<'a> Row<'a> {
 /// Puts a value into its place, which must be free.
 #[inline(always)]
 fn fill(slot: &mut Token, value: Token) -> Result<(), Fault> {
-    if slot.kind != Kind::Absent {
+    if slot.kind() != Kind::ABSENT {
         return Err(Fault::DuplicateColumn);
     }
     *slot = value;
@@ -240,7 +240,7 @@ impl<'a> Sink<'a> for RowSink<'_, 'a> {
         let column = self.layout.find(name);
         match self.row.after.get_mut(column as usize) {
             // The values overwrite this mark, which only tells a column that stands twice.
-            Some(slot) => fill(slot, Token::new(Kind::Null, 0, 0))?,
+            Some(slot) => fill(slot, Token::new(Kind::NULL, 0, 0))?,
             None => {
                 self.layout.insert_unknown += 1;
                 self.row.unknown += 1;
@@ -317,7 +317,7 @@ impl<'a> Sink<'a> for RowSink<'_, 'a> {
             Some(slot) => {
                 fill(slot, value)?;
                 if let Some(slot) = self.row.after.get_mut(self.picked as usize)
-                    && slot.kind == Kind::Absent
+                    && slot.kind() == Kind::ABSENT
                 {
                     *slot = value;
                 }

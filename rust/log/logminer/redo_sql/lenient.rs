@@ -28,9 +28,9 @@ impl<'a> Cursor<'a> {
                 self.at = quote + 1;
                 let raw = self.sql.get(start..quote).unwrap_or_default();
                 let kind = if all_doubled(raw) {
-                    Kind::DoubledText
+                    Kind::DOUBLED_TEXT
                 } else {
-                    Kind::Text
+                    Kind::TEXT
                 };
                 return Ok(Token::new(kind, start, quote));
             }

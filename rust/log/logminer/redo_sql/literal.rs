@@ -15,6 +15,15 @@ impl<'a> Cursor<'a> {
         if self.peek() == Some(b'\'') {
             return self.text_or_expression(0);
         }
+        if self.rest().starts_with(b"NULL")
+            && !self
+                .sql
+                .get(self.at + 4)
+                .is_some_and(|&byte| is_word(byte) || byte == b'(')
+        {
+            self.at += 4;
+            return Ok(Token::new(Kind::NULL, self.at, self.at));
+        }
         self.nested_value(0)
     }
 
@@ -58,11 +67,8 @@ impl<'a> Cursor<'a> {
             self.at = end;
             return Ok(first);
         }
-        let raw = self
-            .sql
-            .get(first.start as usize..first.end as usize)
-            .unwrap_or_default();
-        if first.kind == Kind::Text && memchr::memchr(b'\'', raw).is_some() {
+        let raw = first.raw(self.sql);
+        if first.kind() == Kind::TEXT && memchr::memchr(b'\'', raw).is_some() {
             return self.fail(Fault::Expected("doubled quotes in an operand of ||"));
         }
         self.operands(start)
@@ -74,7 +80,7 @@ impl<'a> Cursor<'a> {
             self.skip_blank();
             if !self.take(b"||") {
                 self.at = end;
-                return Ok(Token::new(Kind::Expression, start, end));
+                return Ok(Token::new(Kind::EXPRESSION, start, end));
             }
             self.skip_blank();
             if self.peek() == Some(b'\'') {
@@ -94,7 +100,7 @@ impl<'a> Cursor<'a> {
         }
         let start = self.at + 1;
         let text = self.strict_text()?;
-        let raw = self.sql.get(text.start as usize..text.end as usize).unwrap_or_default();
+        let raw = text.raw(self.sql);
         if let Err(escape) = decode::check_unistr(raw) {
             return self.fail_at(Fault::BadEscape, start + escape);
         }
@@ -126,7 +132,7 @@ impl<'a> Cursor<'a> {
         if !good || self.peek().is_some_and(|byte| is_word(byte) || byte == b'.') {
             return self.fail(Fault::BadNumber);
         }
-        Ok(Token::new(Kind::Number, start, self.at))
+        Ok(Token::new(Kind::NUMBER, start, self.at))
     }
 
     #[inline(always)]
@@ -146,7 +152,7 @@ impl<'a> Cursor<'a> {
             self.at = start;
             return self.fail(Fault::BadHex);
         }
-        Ok(Token::new(Kind::Hex, start, self.at))
+        Ok(Token::new(Kind::HEX, start, self.at))
     }
 
     /// What begins with a word that is not quoted.
@@ -164,16 +170,16 @@ impl<'a> Cursor<'a> {
     fn special(&mut self, start: usize, word: &'a [u8], depth: u32) -> Result<Token, Failed> {
         let is = |keyword: &str| word.eq_ignore_ascii_case(keyword.as_bytes());
         if is("NULL") {
-            return Ok(Token::new(Kind::Null, start, start));
+            return Ok(Token::new(Kind::NULL, start, start));
         }
         if is("DATE") {
-            return self.typed(Kind::Date);
+            return self.typed(Kind::DATE);
         }
         if is("TIMESTAMP") || is("DATETIME") {
-            return self.typed(Kind::Timestamp);
+            return self.typed(Kind::TIMESTAMP);
         }
         if is("TIME") {
-            return self.typed(Kind::Time);
+            return self.typed(Kind::TIME);
         }
         if is("INTERVAL") {
             return self.interval(start);
@@ -187,11 +193,11 @@ impl<'a> Cursor<'a> {
         }
         if is("UNSUPPORTED") {
             self.keyword("TYPE")?;
-            return Ok(Token::new(Kind::Unsupported, start, start));
+            return Ok(Token::new(Kind::UNSUPPORTED, start, start));
         }
         if is("TRUE") || is("FALSE") {
             return Ok(Token::new(
-                if is("TRUE") { Kind::True } else { Kind::False },
+                if is("TRUE") { Kind::TRUE } else { Kind::FALSE },
                 start,
                 start,
             ));
@@ -212,11 +218,11 @@ impl<'a> Cursor<'a> {
         }
         let start = self.at;
         let text = self.strict_text()?;
-        if text.start == text.end || text.kind != Kind::Text {
+        if text.raw(self.sql).is_empty() || text.kind() != Kind::TEXT {
             self.at = start;
             return self.fail(Fault::BadTyped);
         }
-        Ok(Token { kind, ..text })
+        Ok(text.with_kind(kind))
     }
 
     /// `INTERVAL [-]'…' FIELD[(p[,p])] [TO FIELD[(p)]]`.
@@ -225,7 +231,7 @@ impl<'a> Cursor<'a> {
         if matches!(self.peek(), Some(b'-' | b'+')) {
             self.at += 1;
         }
-        self.typed(Kind::Interval)?;
+        self.typed(Kind::INTERVAL)?;
         self.interval_field()?;
         let end = self.at;
         if self.take_keyword("TO") {
@@ -233,7 +239,7 @@ impl<'a> Cursor<'a> {
         } else {
             self.at = end;
         }
-        Ok(Token::new(Kind::Interval, start, self.at))
+        Ok(Token::new(Kind::INTERVAL, start, self.at))
     }
 
     fn interval_field(&mut self) -> Result<(), Failed> {
@@ -261,7 +267,11 @@ impl<'a> Cursor<'a> {
         let end = self.at;
         if !self.take_byte(b'(') {
             self.at = end;
-            return Ok(Token::new(if binary { Kind::OutBlob } else { Kind::OutClob }, end, end));
+            return Ok(Token::new(
+                if binary { Kind::OUT_BLOB } else { Kind::OUT_CLOB },
+                end,
+                end,
+            ));
         }
         self.skip_blank();
         let start = self.at;
@@ -278,9 +288,9 @@ impl<'a> Cursor<'a> {
         }
         self.expect(b')', ")")?;
         let kind = if binary {
-            Kind::OutBlobHandle
+            Kind::OUT_BLOB_HANDLE
         } else {
-            Kind::OutClobHandle
+            Kind::OUT_CLOB_HANDLE
         };
         Ok(Token::new(kind, start, start + length))
     }
@@ -310,7 +320,12 @@ impl<'a> Cursor<'a> {
         self.expect(b'(', "(")?;
         if !self.take_byte(b')') {
             loop {
-                self.nested_value(depth + 1)?;
+                self.skip_blank();
+                if self.peek() == Some(b'\'') {
+                    self.text_or_expression(depth + 1)?;
+                } else {
+                    self.nested_value(depth + 1)?;
+                }
                 match self.peek() {
                     Some(b',') => self.at += 1,
                     Some(b')') => {
@@ -326,10 +341,7 @@ impl<'a> Cursor<'a> {
                 }
             }
         }
-        Ok(Token {
-            name_len: name_len as u32,
-            ..Token::new(Kind::Call, start, self.at)
-        })
+        Ok(Token::call(start, self.at, name_len))
     }
 
     /// A condition on a column whose name has just been taken: `= value` or `IS NULL`.
@@ -342,7 +354,7 @@ impl<'a> Cursor<'a> {
             return if self.peek().is_some_and(is_word) {
                 self.fail(Fault::Expected("NULL"))
             } else {
-                Ok(Token::new(Kind::Null, self.at, self.at))
+                Ok(Token::new(Kind::NULL, self.at, self.at))
             };
         }
         self.condition_slowly()
@@ -357,7 +369,7 @@ impl<'a> Cursor<'a> {
             return self.fail(Fault::Expected("= or IS NULL"));
         }
         self.keyword("NULL")?;
-        Ok(Token::new(Kind::Null, self.at, self.at))
+        Ok(Token::new(Kind::NULL, self.at, self.at))
     }
 
     /// An assignment to a column whose name has just been taken.
