@@ -1,1 +1,3 @@
 //! The LogMiner implementation of the log reader (Dameng, Oracle).
+
+pub mod redo_sql;
