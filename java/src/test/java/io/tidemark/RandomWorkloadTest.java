@@ -53,7 +53,7 @@ class RandomWorkloadTest {
     Random random = new Random(SEED);
     Path lines = Files.createDirectory(folder.resolve("lines"));
     Path checkpoints = Files.createDirectory(folder.resolve("checkpoints"));
-    try (StandIn standIn = StandIn.start(folder.resolve("stand-in"));
+    try (StandIn standIn = StandIn.start();
         Connection connection = DriverManager.getConnection(standIn.jdbcUrl())) {
       OrdersTable.create(connection, ROWS);
       Judge judge = new Judge(connection, "judge");
@@ -110,10 +110,7 @@ class RandomWorkloadTest {
     command.add(newest == 0 ? "-" : find(checkpoints, newest).toString());
     command.add("4000");
     command.add(Long.toString(SEED + round));
-    command.add(
-        standIn.tableOptions().entrySet().stream()
-            .map(option -> "'" + option.getKey() + "' = '" + option.getValue() + "'")
-            .collect(Collectors.joining(", ", "", ", 'scan.incremental.snapshot.chunk.size' = '500'")));
+    command.add(standIn.with("scan.incremental.snapshot.chunk.size", "500"));
     File log = folder.resolve("job.log").toFile();
     return new ProcessBuilder(command)
         .redirectErrorStream(true)

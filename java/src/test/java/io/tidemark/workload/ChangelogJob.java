@@ -43,9 +43,8 @@ public final class ChangelogJob {
     tables.executeSql(
         "CREATE TABLE orders ("
             + OrdersTable.FLINK_COLUMNS
-            + ", transaction_id STRING METADATA VIRTUAL) WITH ("
-            + args[5]
-            + ")");
+            + ", transaction_id STRING METADATA VIRTUAL) "
+            + args[5]);
     tables
         .toChangelogStream(tables.sqlQuery("SELECT * FROM orders"))
         .map(new ToLine(Integer.parseInt(args[3]), Long.parseLong(args[4])), Types.STRING)

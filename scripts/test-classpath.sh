@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Builds jar and test classes, and writes what a JVM needs to run them to java/target/{test-classpath,jvm-options}.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mvn -B -q --no-transfer-progress package -DskipTests -Dspotless.check.skip \
+  dependency:build-classpath -Dmdep.includeScope=test -Dmdep.outputFile=java/target/dependencies
+echo "$PWD/java/target/test-classes:$(ls java/target/flink-connector-tidemark-*.jar | grep -v -e sources -e javadoc | head -n 1):$(cat java/target/dependencies)" >java/target/test-classpath
+# Flink's own launcher scripts open the same packages.
+for package in lang lang.reflect util util.concurrent net nio time; do
+  echo "--add-opens=java.base/java.$package=ALL-UNNAMED"
+done >java/target/jvm-options
