@@ -41,11 +41,6 @@ impl<'a> BinaryRow<'a> {
         self.out.len() - self.start
     }
 
-    /// Undoes what a field has put behind the slots: `size` is what [`BinaryRow::size`] said before.
-    pub fn truncate(&mut self, size: usize) {
-        self.out.truncate(self.start + size);
-    }
-
     /// Makes a field NULL.
     pub fn put_null(&mut self, field: usize) {
         let bit = field + 8;

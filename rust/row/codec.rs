@@ -150,11 +150,9 @@ impl Codec {
             Value::Unavailable => return Err(row.unavailable(at)),
             _ => {}
         }
-        let size = writer.size();
         match conversion.write(writer, at, value, &self.zone) {
             Ok(()) => Ok(()),
             Err(_) if self.on_error == OnValueError::Null && row.plan.fields[at].nullable => {
-                writer.truncate(size);
                 writer.put_null(at);
                 self.nulled.fetch_add(1, Ordering::Relaxed);
                 Ok(())

@@ -69,7 +69,7 @@ impl Conversion {
         Conversion { to, from }
     }
 
-    /// Writes a value that is there. On an error the field and what lies behind it are to be taken back.
+    /// Writes a value that is there. On an error the row is as it was.
     pub(super) fn write(
         &self,
         row: &mut BinaryRow<'_>,

@@ -51,6 +51,7 @@ const ZONE_SECONDS: i64 = 8 * 3600;
 /// A column of any type and a type of Flink that it can be declared as.
 pub fn column(rng: &mut Rng) -> (ColumnType, FlinkType) {
     let precision = rng.u8(0..=9);
+    let declared = rng.u8(0..=9);
     let length = rng.u32(1..=40);
     match rng.u8(0..16) {
         0 => (ColumnType::Boolean, FlinkType::Boolean),
@@ -90,15 +91,18 @@ pub fn column(rng: &mut Rng) -> (ColumnType, FlinkType) {
         }
         11 => (ColumnType::Binary { length: None }, FlinkType::VarBinary { length }),
         12 => (ColumnType::Date, FlinkType::Date),
-        13 => (ColumnType::Time { precision }, FlinkType::Time { precision }),
-        14 => (ColumnType::Timestamp { precision }, FlinkType::Timestamp { precision }),
+        13 => (ColumnType::Time { precision }, FlinkType::Time { precision: declared }),
+        14 => (
+            ColumnType::Timestamp { precision },
+            FlinkType::Timestamp { precision: declared },
+        ),
         _ if rng.bool() => (
             ColumnType::Timestamp { precision },
-            FlinkType::TimestampLtz { precision },
+            FlinkType::TimestampLtz { precision: declared },
         ),
         _ => (
             ColumnType::TimestampZoned { precision },
-            FlinkType::TimestampLtz { precision },
+            FlinkType::TimestampLtz { precision: declared },
         ),
     }
 }
@@ -183,12 +187,12 @@ pub fn datum(rng: &mut Rng, column: &ColumnType, kind: FlinkType) -> Datum {
                 read: Read::Integer(days),
             }
         }
-        (ColumnType::Time { precision }, _) => {
+        (ColumnType::Time { precision }, kind) => {
             let (seconds, nanos) = (rng.u32(0..86_400), nanos(rng, *precision));
             Datum {
                 driver: Owned::Text(clock(seconds, nanos, 9)),
                 log: Owned::Time(clock(seconds, nanos, *precision)),
-                read: Read::Integer(i64::from(seconds * 1_000 + nanos / 1_000_000)),
+                read: Read::Integer(i64::from(seconds * 1_000 + cut(nanos, kind) / 1_000_000)),
             }
         }
         (ColumnType::Timestamp { precision }, kind) => {
@@ -201,10 +205,10 @@ pub fn datum(rng: &mut Rng, column: &ColumnType, kind: FlinkType) -> Datum {
             Datum {
                 driver: Owned::Text(format!("{date} {}", clock(seconds, nanos, 9))),
                 log: Owned::Timestamp(format!("{date} {}", clock(seconds, nanos, *precision))),
-                read: timestamp(days * 86_400 + i64::from(seconds) - east, nanos),
+                read: timestamp(days * 86_400 + i64::from(seconds) - east, cut(nanos, kind)),
             }
         }
-        (ColumnType::TimestampZoned { precision }, _) => {
+        (ColumnType::TimestampZoned { precision }, kind) => {
             let (days, date) = date(rng);
             let (seconds, nanos) = (rng.u32(0..86_400), nanos(rng, *precision));
             let quarters = rng.i64(-48..=56);
@@ -213,7 +217,7 @@ pub fn datum(rng: &mut Rng, column: &ColumnType, kind: FlinkType) -> Datum {
             Datum {
                 driver: Owned::Text(format!("{date} {}{offset}", clock(seconds, nanos, 9))),
                 log: Owned::Timestamp(format!("{date} {} {offset}", clock(seconds, nanos, *precision))),
-                read: timestamp(days * 86_400 + i64::from(seconds) - quarters * 900, nanos),
+                read: timestamp(days * 86_400 + i64::from(seconds) - quarters * 900, cut(nanos, kind)),
             }
         }
         (ColumnType::Unsupported(_), _) => unreachable!("no such column is made"),
@@ -252,6 +256,18 @@ fn decimal(rng: &mut Rng, precision: u8, scale: usize, kind: FlinkType) -> Datum
 
 fn timestamp(seconds: i64, nanos: u32) -> Read {
     Read::Timestamp(seconds * 1_000 + i64::from(nanos / 1_000_000), nanos % 1_000_000)
+}
+
+/// What a declared type keeps of a fraction of a second.
+fn cut(nanos: u32, kind: FlinkType) -> u32 {
+    match kind {
+        FlinkType::Time { precision } | FlinkType::Timestamp { precision } | FlinkType::TimestampLtz { precision } => {
+            let digits = format!("{nanos:09}");
+            let kept = format!("{:0<9}", &digits[..usize::from(precision)]);
+            kept.parse().expect("nanoseconds")
+        }
+        _ => nanos,
+    }
 }
 
 /// A day by the calendar of an independent library, half of them near the years where calendars go wrong.
