@@ -7,12 +7,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::config::options::{Default, OPTIONS, OptionKind, OptionSpec, find};
 use crate::error::{Error, ErrorKind, Result};
+use crate::row::layout::DeclaredColumn;
+use crate::row::zone::Zone;
 use crate::split::TableName;
 
 /// Attributes of the connection string that have options of their own, in lower case.
@@ -52,13 +53,13 @@ pub struct Config {
     /// `connect.timeout`
     pub connect_timeout: Duration,
     /// `server-time-zone`
-    pub server_time_zone: TimeZone,
+    pub server_time_zone: Zone,
     /// `odbc.driver`; without it the dialect's own.
     pub odbc_driver: Option<String>,
     /// `odbc.*` without that, names as the user wrote them.
     pub odbc: BTreeMap<String, String>,
     /// The columns that go downstream, in their order.
-    pub columns: Vec<Column>,
+    pub columns: Vec<DeclaredColumn>,
     /// How the job takes checkpoints.
     pub checkpointing: Checkpointing,
 }
@@ -104,31 +105,6 @@ pub enum Checkpointing {
     Unaligned,
 }
 
-/// A column downstream as the job declares it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Column {
-    /// Its name.
-    pub name: String,
-    /// Flink's name of its type's root.
-    #[serde(rename = "type")]
-    pub type_name: String,
-    /// Digits in all of a DECIMAL, digits behind the second of a time or timestamp.
-    #[serde(default)]
-    pub precision: Option<u8>,
-    /// Digits behind the point of a DECIMAL.
-    #[serde(default)]
-    pub scale: Option<u8>,
-    /// Length of a text or a binary.
-    #[serde(default)]
-    pub length: Option<u32>,
-    /// Whether NULL is allowed.
-    pub nullable: bool,
-    /// The metadata key, for a metadata column.
-    #[serde(default)]
-    pub metadata: Option<String>,
-}
-
 /// A text that no log, error or plan may show.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -151,7 +127,7 @@ impl fmt::Debug for Secret {
 struct Json {
     connector: String,
     options: Map<String, Value>,
-    columns: Vec<Column>,
+    columns: Vec<DeclaredColumn>,
     checkpointing: Checkpointing,
 }
 
@@ -194,7 +170,7 @@ impl Config {
             },
             chunk_rows: options.integer("scan.incremental.snapshot.chunk.size")? as usize,
             connect_timeout: Duration::from_millis(options.integer("connect.timeout")? as u64),
-            server_time_zone: time_zone(
+            server_time_zone: Zone::parse(
                 &options
                     .optional_text("server-time-zone")?
                     .unwrap_or_else(|| "UTC".into()),
@@ -307,30 +283,6 @@ fn text<'a>(name: &str, value: &'a Value) -> Result<&'a str> {
         return Err(refuse(name, "must not contain a NUL character".into()));
     }
     Ok(text)
-}
-
-fn time_zone(name: &str) -> Result<TimeZone> {
-    let fixed = || {
-        let (sign, digits) = match name.split_at_checked(1)? {
-            ("+", digits) => (1, digits),
-            ("-", digits) => (-1, digits),
-            _ => return None,
-        };
-        let (hours, minutes) = digits.split_once(':')?;
-        let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
-        let within = (0..=18).contains(&hours) && (0..60).contains(&minutes);
-        let seconds = sign * (hours * 3600 + minutes * 60);
-        within.then(|| jiff::tz::Offset::from_seconds(seconds).ok().map(TimeZone::fixed))?
-    };
-    if let Some(zone) = fixed() {
-        return Ok(zone);
-    }
-    TimeZone::get(name).map_err(|_| {
-        refuse(
-            "server-time-zone",
-            format!("'{name}' is neither a time zone of the IANA database nor an offset such as +08:00"),
-        )
-    })
 }
 
 fn refuse(option: &str, reason: String) -> Error {

@@ -62,9 +62,9 @@ fn what_is_set_is_taken() {
     let odbc = with("odbc.Fetch", "1000").unwrap().odbc;
     assert_eq!(odbc.into_iter().collect::<Vec<_>>(), [("Fetch".into(), "1000".into())]);
     let shanghai = with("server-time-zone", "Asia/Shanghai").unwrap().server_time_zone;
-    assert_eq!(shanghai, TimeZone::get("Asia/Shanghai").unwrap());
+    assert_eq!(shanghai, Zone::parse("Asia/Shanghai").unwrap());
     let fixed = with("server-time-zone", "-03:30").unwrap().server_time_zone;
-    assert_eq!(fixed, TimeZone::fixed(jiff::tz::Offset::from_seconds(-12_600).unwrap()));
+    assert_eq!(fixed, Zone::parse("GMT-03:30").unwrap());
 }
 
 #[test]

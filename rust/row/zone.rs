@@ -12,10 +12,10 @@ use crate::error::{ErrorKind, Result};
 use crate::row::time::{DateTime, offset_seconds};
 
 /// An offset, or a zone by name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone(Inner);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Inner {
     Fixed(i32),
     Named(TimeZone),
