@@ -1,0 +1,546 @@
+//! A second enumerator, written down rule by rule without regard to speed. With all rules on it must answer as the real
+//! one does; with one of them off the model must fail, which proves that the model would notice.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use tidemark::assigner::{Action, CutProgress, Settings};
+use tidemark::error::{ErrorKind, Result};
+use tidemark::offset::Offset;
+use tidemark::position::Incarnation;
+use tidemark::split::{Chunk, FinishedRange, Split, StreamSplit, TableName, ToEnumerator, ToReader};
+
+use crate::enumerator::Enumerator;
+
+/// What a reset forgets of the subtask's ranges.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Forget {
+    Provisional,
+    Nothing,
+    Everything,
+}
+
+/// What an equal report of a firm range does.
+#[derive(Clone, Copy, PartialEq)]
+pub enum FirmAgain {
+    Acknowledge,
+    /// It is kept, but nothing is sent.
+    Silence,
+    /// It is like any other overlap.
+    Overlap,
+}
+
+/// The rules of the enumerator, each of which can be off.
+#[derive(Clone)]
+pub struct Rules {
+    pub forget: Forget,
+    /// An equal report of a firm range is acknowledged at once and changes nothing.
+    pub firm_again: FirmAgain,
+    /// Whether a chunk is finished is derived from the ranges, no status.
+    pub finished_is_derived: bool,
+    /// A returned stream split is thrown away.
+    pub stream_is_rebuilt: bool,
+    /// Only what comes back is planned again.
+    pub plan_only_what_comes_back: bool,
+    /// The gate waits until all ranges are firm.
+    pub gate_wants_firm: bool,
+    /// Who was told none-now is remembered.
+    pub none_now_is_remembered: bool,
+    /// While the stream split is out nothing is forgotten.
+    pub keep_while_out: bool,
+    /// A single reader's ranges need not be firm.
+    pub one_reader_merely_tiles: bool,
+    /// The stream goes to a reader that was not told no-more-splits.
+    pub stream_to_the_untold: bool,
+    /// And to one that is registered.
+    pub stream_to_the_registered: bool,
+    /// One stream split at a time.
+    pub one_stream: bool,
+    /// All tables must be tiled.
+    pub every_table_tiles: bool,
+    /// All others are told no-more-splits.
+    pub others_are_told: bool,
+    /// Any other overlap is an error.
+    pub overlap_is_an_error: bool,
+    /// What is restored is firm.
+    pub restored_is_firm: bool,
+    /// A later notice implies the earlier ones.
+    pub later_implies_earlier: bool,
+    /// Readers are told no-more-splits again after each registration.
+    pub told_again: bool,
+    /// When the gate is asked.
+    pub ask_after_report: bool,
+    pub ask_after_notice: bool,
+    pub ask_after_registration: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Rules {
+            forget: Forget::Provisional,
+            firm_again: FirmAgain::Acknowledge,
+            finished_is_derived: true,
+            stream_is_rebuilt: true,
+            plan_only_what_comes_back: true,
+            gate_wants_firm: true,
+            none_now_is_remembered: true,
+            keep_while_out: true,
+            one_reader_merely_tiles: true,
+            stream_to_the_untold: true,
+            stream_to_the_registered: true,
+            one_stream: true,
+            every_table_tiles: true,
+            others_are_told: true,
+            overlap_is_an_error: true,
+            restored_is_firm: true,
+            later_implies_earlier: true,
+            told_again: true,
+            ask_after_report: true,
+            ask_after_notice: true,
+            ask_after_registration: true,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Status {
+    Planned,
+    Assigned,
+    Finished,
+}
+
+#[derive(Clone)]
+struct Kept {
+    range: FinishedRange,
+    owner: Option<u32>,
+    first: Option<u64>,
+    firm: bool,
+}
+
+#[derive(Clone)]
+pub struct LiteralState {
+    offset: Option<Offset>,
+    chunks: Option<BTreeMap<TableName, Vec<(Chunk, Status)>>>,
+    planned: VecDeque<Chunk>,
+    kept: Vec<Kept>,
+    /// The stream split is out, to whom if that is known.
+    stream: Option<Option<u32>>,
+}
+
+pub struct Literal {
+    settings: Settings,
+    rules: Rules,
+    state: LiteralState,
+    returned: Option<Vec<FinishedRange>>,
+    frozen: Vec<FinishedRange>,
+    registered: BTreeSet<u32>,
+    told: BTreeSet<u32>,
+    waiting: VecDeque<u32>,
+}
+
+impl Literal {
+    fn serve(&mut self, actions: &mut Vec<Action>) {
+        while !self.state.planned.is_empty() && !self.waiting.is_empty() {
+            let subtask = self.waiting.pop_front().unwrap();
+            self.assign_chunk(subtask, actions);
+        }
+    }
+
+    fn assign_chunk(&mut self, subtask: u32, actions: &mut Vec<Action>) {
+        let chunk = self.state.planned.pop_front().unwrap();
+        self.mark(&chunk, Status::Assigned);
+        let split = Split::Chunk(chunk);
+        actions.push(Action::Assign { subtask, split });
+    }
+
+    fn mark(&mut self, chunk: &Chunk, status: Status) {
+        let chunks = self.state.chunks.as_mut().unwrap().get_mut(&*chunk.table).unwrap();
+        chunks.iter_mut().find(|(cut, _)| cut == chunk).unwrap().1 = status;
+    }
+
+    fn no_more(&mut self, subtask: u32, actions: &mut Vec<Action>) {
+        if self.told.insert(subtask) {
+            actions.push(Action::NoMoreSplits { subtask });
+        }
+    }
+
+    fn acknowledge(&self, subtask: Option<u32>, range: &FinishedRange, actions: &mut Vec<Action>) {
+        if let Some(subtask) = subtask.filter(|subtask| self.registered.contains(subtask)) {
+            let event = ToReader::Acknowledge(range.clone());
+            actions.push(Action::Send { subtask, event });
+        }
+    }
+
+    fn whole(&self) -> bool {
+        let last_is_open = |chunks: &Vec<(Chunk, Status)>| chunks.last().is_some_and(|(c, _)| c.range.upper.is_none());
+        match &self.state.chunks {
+            Some(tables) => tables.values().all(last_is_open),
+            None => self.state.offset.is_some(),
+        }
+    }
+
+    fn tile(&self) -> bool {
+        let Some(tables) = &self.state.chunks else {
+            return true;
+        };
+        tables.keys().all(|name| {
+            let ranges: Vec<_> = self.of_table(name).collect();
+            if !self.rules.every_table_tiles && ranges.is_empty() {
+                return !self.state.kept.is_empty();
+            }
+            !ranges.is_empty()
+                && ranges[0].range.lower.is_none()
+                && ranges[ranges.len() - 1].range.upper.is_none()
+                && ranges.windows(2).all(|pair| pair[0].range.upper == pair[1].range.lower)
+        })
+    }
+
+    fn covered(&self, chunk: &Chunk) -> bool {
+        let mut next = chunk.range.lower.clone();
+        for range in self
+            .of_table(&chunk.table)
+            .filter(|range| range.range.overlaps(&chunk.range))
+        {
+            if range.range.lower > next {
+                return false;
+            }
+            match &range.range.upper {
+                None => return true,
+                Some(upper) => next = Some(upper.clone()),
+            }
+        }
+        chunk.range.upper.is_some() && next >= chunk.range.upper
+    }
+
+    fn of_table(&self, name: &TableName) -> impl Iterator<Item = &FinishedRange> {
+        self.state
+            .kept
+            .iter()
+            .map(|kept| &kept.range)
+            .filter(move |range| *range.table == *name)
+    }
+
+    fn report(&mut self, subtask: u32, range: FinishedRange, actions: &mut Vec<Action>) -> Result<()> {
+        let (streaming, rules) = (self.state.stream.is_some(), self.rules.clone());
+        if let Some(same) = self.state.kept.iter_mut().find(|kept| kept.range == range) {
+            let overlap = rules.firm_again == FirmAgain::Overlap;
+            if !overlap && (same.firm || (streaming && rules.keep_while_out)) {
+                if same.firm {
+                    if rules.firm_again == FirmAgain::Acknowledge {
+                        self.acknowledge(Some(subtask), &range, actions);
+                    }
+                } else {
+                    same.owner = Some(subtask);
+                }
+                return if rules.ask_after_report {
+                    self.gate(actions)
+                } else {
+                    Ok(())
+                };
+            }
+        }
+        let overlaps = |kept: &Kept| kept.range.table == range.table && kept.range.range.overlaps(&range.range);
+        if rules.overlap_is_an_error && self.state.kept.iter().any(overlaps) {
+            return Err(ErrorKind::Protocol(format!("overlap of {range:?}")).into());
+        }
+        self.state.kept.retain(|kept| !overlaps(kept));
+        self.state.kept.push(Kept {
+            range,
+            owner: Some(subtask),
+            first: None,
+            firm: false,
+        });
+        self.state
+            .kept
+            .sort_by(|a, b| (&a.range.table, &a.range.range).cmp(&(&b.range.table, &b.range.range)));
+        let mut chunks = self.state.chunks.take().unwrap();
+        for (chunk, status) in chunks.values_mut().flatten() {
+            if *status == Status::Assigned && self.covered(chunk) {
+                *status = Status::Finished;
+            }
+        }
+        self.state.chunks = Some(chunks);
+        if rules.ask_after_report {
+            self.gate(actions)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn missing(&self, subtask: u32, have: u32, actions: &mut Vec<Action>) {
+        if self.state.stream.is_some() && self.registered.contains(&subtask) {
+            let of = self
+                .state
+                .kept
+                .iter()
+                .skip(have as usize)
+                .take(self.settings.group_ranges);
+            let ranges = of.map(|kept| kept.range.clone()).collect();
+            let event = ToReader::Ranges { first: have, ranges };
+            actions.push(Action::Send { subtask, event });
+        }
+    }
+
+    fn gate(&mut self, actions: &mut Vec<Action>) -> Result<()> {
+        let out = self.rules.one_stream && self.state.stream.is_some();
+        if out || !self.whole() {
+            return Ok(());
+        }
+        if self.rules.finished_is_derived {
+            if !self.tile() {
+                return Ok(());
+            }
+        } else {
+            let mut chunks = self.state.chunks.iter().flat_map(|tables| tables.values()).flatten();
+            if !chunks.all(|(_, status)| *status == Status::Finished) {
+                return Ok(());
+            }
+            if !self.tile() {
+                return Err(ErrorKind::Protocol("all chunks are finished, the ranges do not tile".into()).into());
+            }
+        }
+        let one = self.rules.one_reader_merely_tiles && self.settings.parallelism == 1;
+        if self.rules.gate_wants_firm && !one && !self.state.kept.iter().all(|kept| kept.firm) {
+            return Ok(());
+        }
+        if !self.rules.stream_to_the_registered {
+            self.registered.insert(0);
+        }
+        let any = !self.rules.stream_to_the_untold;
+        let mut free = self
+            .registered
+            .iter()
+            .filter(|subtask| any || !self.told.contains(subtask));
+        let Some(&subtask) = (if any { free.next_back() } else { free.next() }) else {
+            return Ok(());
+        };
+        self.frozen = self.ranges();
+        let ends = || self.frozen.iter().map(|range| range.point.end());
+        let offset = self.state.offset.clone().unwrap_or_else(|| {
+            let mine_from = self.frozen.iter().map(|range| range.mine_from).min().unwrap();
+            Offset::starting(Incarnation::default(), mine_from, ends().min().unwrap())
+        });
+        let end = self.settings.bounded.then(|| ends().max().unwrap_or(offset.commit));
+        let returned = self.returned.take().unwrap_or_default();
+        let needed = if returned.is_empty() {
+            self.frozen.len()
+        } else {
+            returned.len()
+        };
+        let split = Split::Stream(StreamSplit {
+            offset,
+            end,
+            needed: needed as u32,
+            ranges: returned,
+        });
+        self.state.stream = Some(Some(subtask));
+        actions.push(Action::Assign { subtask, split });
+        for other in self.registered.clone() {
+            if other != subtask && self.rules.others_are_told {
+                self.no_more(other, actions);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Enumerator for Literal {
+    type State = LiteralState;
+    type Rules = Rules;
+
+    fn new(settings: Settings, rules: &Rules) -> Self {
+        Literal {
+            settings,
+            rules: rules.clone(),
+            state: LiteralState {
+                offset: None,
+                chunks: None,
+                planned: VecDeque::new(),
+                kept: Vec::new(),
+                stream: None,
+            },
+            returned: None,
+            frozen: Vec::new(),
+            registered: BTreeSet::new(),
+            told: BTreeSet::new(),
+            waiting: VecDeque::new(),
+        }
+    }
+
+    fn restore(state: &LiteralState, settings: Settings, rules: &Rules) -> Result<Self> {
+        let mut state = state.clone();
+        state.stream = state.stream.map(|_| None);
+        for kept in &mut state.kept {
+            kept.first = None;
+            if rules.restored_is_firm {
+                kept.firm = true;
+            }
+        }
+        Ok(Literal {
+            state,
+            ..Literal::new(settings, rules)
+        })
+    }
+
+    fn start_tables(&mut self, tables: Vec<TableName>) -> Result<()> {
+        self.state.chunks = Some(tables.into_iter().map(|table| (table, Vec::new())).collect());
+        Ok(())
+    }
+
+    fn start_stream(&mut self, offset: Offset) -> Result<Vec<Action>> {
+        self.state.offset = Some(offset);
+        let mut actions = Vec::new();
+        self.gate(&mut actions)?;
+        Ok(actions)
+    }
+
+    fn listed(&mut self, registered: &[u32]) {
+        self.registered.retain(|subtask| registered.contains(subtask));
+        self.waiting.retain(|subtask| registered.contains(subtask));
+    }
+
+    fn register(&mut self, subtask: u32) -> Result<Vec<Action>> {
+        let mut actions = Vec::new();
+        self.registered.insert(subtask);
+        self.waiting.retain(|&waiting| waiting != subtask);
+        if self.rules.told_again {
+            self.told.remove(&subtask);
+        }
+        if self.state.stream.is_some() {
+            self.no_more(subtask, &mut actions);
+        }
+        if self.rules.ask_after_registration {
+            self.gate(&mut actions)?;
+        }
+        Ok(actions)
+    }
+
+    fn event(&mut self, subtask: u32, event: ToEnumerator) -> Result<Vec<Action>> {
+        let mut actions = Vec::new();
+        match event {
+            ToEnumerator::Report(range) => self.report(subtask, range, &mut actions)?,
+            ToEnumerator::Missing { have } => self.missing(subtask, have, &mut actions),
+            ToEnumerator::Request if self.state.stream.is_some() || !self.registered.contains(&subtask) => {}
+            ToEnumerator::Request if self.state.planned.is_empty() => {
+                let event = ToReader::NoneNow;
+                actions.push(Action::Send { subtask, event });
+                if self.rules.none_now_is_remembered && !self.waiting.contains(&subtask) {
+                    self.waiting.push_back(subtask);
+                }
+            }
+            ToEnumerator::Request => self.assign_chunk(subtask, &mut actions),
+        }
+        Ok(actions)
+    }
+
+    fn cut(&mut self, chunks: Vec<Chunk>) -> Result<Vec<Action>> {
+        for chunk in chunks {
+            self.state.planned.push_back(chunk.clone());
+            let tables = self.state.chunks.as_mut().unwrap();
+            tables.get_mut(&*chunk.table).unwrap().push((chunk, Status::Planned));
+        }
+        let mut actions = Vec::new();
+        self.serve(&mut actions);
+        self.gate(&mut actions)?;
+        Ok(actions)
+    }
+
+    fn add_splits_back(&mut self, splits: Vec<Split>, subtask: u32) -> Result<Vec<Action>> {
+        let mut actions = Vec::new();
+        self.registered.remove(&subtask);
+        self.waiting.retain(|&waiting| waiting != subtask);
+        if self.rules.told_again {
+            self.told.remove(&subtask);
+        }
+        for split in splits {
+            match split {
+                Split::Chunk(chunk) => {
+                    self.mark(&chunk, Status::Planned);
+                    self.state.planned.push_back(chunk);
+                }
+                Split::Stream(_) => {
+                    self.state.stream = None;
+                    if !self.rules.stream_is_rebuilt {
+                        self.returned = Some(self.frozen.clone());
+                    }
+                }
+                Split::Finished(_) => unreachable!("finished ranges are never assigned"),
+            }
+        }
+        if !(self.rules.keep_while_out && self.state.stream.is_some()) {
+            let forget = self.rules.forget;
+            let is_gone = |kept: &Kept| {
+                let of = kept.owner == Some(subtask);
+                of && (forget == Forget::Everything || (forget == Forget::Provisional && !kept.firm))
+            };
+            let gone: Vec<_> = self.state.kept.iter().filter(|kept| is_gone(kept)).cloned().collect();
+            self.state.kept.retain(|kept| !is_gone(kept));
+            if !self.rules.plan_only_what_comes_back {
+                let chunks: Vec<_> = self
+                    .state
+                    .chunks
+                    .iter()
+                    .flat_map(|tables| tables.values())
+                    .flatten()
+                    .collect();
+                let touched = chunks.into_iter().map(|(chunk, _)| chunk).filter(|chunk| {
+                    let of = |kept: &Kept| kept.range.table == chunk.table && kept.range.range.overlaps(&chunk.range);
+                    gone.iter().any(of) && !self.state.planned.contains(chunk)
+                });
+                let again: Vec<_> = touched.cloned().collect();
+                self.state.planned.extend(again);
+            }
+        }
+        self.serve(&mut actions);
+        self.gate(&mut actions)?;
+        Ok(actions)
+    }
+
+    fn snapshot(&mut self, checkpoint: u64) -> LiteralState {
+        for kept in &mut self.state.kept {
+            if !kept.firm && kept.first.is_none() {
+                kept.first = Some(checkpoint);
+            }
+        }
+        self.state.clone()
+    }
+
+    fn checkpoint_complete(&mut self, checkpoint: u64) -> Result<Vec<Action>> {
+        let mut actions = Vec::new();
+        let implied = self.rules.later_implies_earlier;
+        for at in 0..self.state.kept.len() {
+            let kept = &mut self.state.kept[at];
+            let holds = |first: u64| first == checkpoint || (implied && first <= checkpoint);
+            if !kept.firm && kept.first.is_some_and(holds) {
+                kept.firm = true;
+                let (owner, range) = (kept.owner, kept.range.clone());
+                self.acknowledge(owner, &range, &mut actions);
+            }
+        }
+        if self.rules.ask_after_notice {
+            self.gate(&mut actions)?;
+        }
+        Ok(actions)
+    }
+
+    fn cut_progress(&self) -> Option<CutProgress> {
+        let tables = self.state.chunks.as_ref()?;
+        let next = |chunks: &Vec<(Chunk, Status)>| chunks.last().map(|(chunk, _)| chunk.range.upper.clone());
+        let (name, lower) = tables
+            .iter()
+            .map(|(name, chunks)| (name, next(chunks)))
+            .find(|(_, next)| *next != Some(None))?;
+        Some(CutProgress {
+            table: Arc::new(name.clone()),
+            lower: lower.flatten(),
+        })
+    }
+
+    fn is_undecided(&self) -> bool {
+        self.state.chunks.is_none() && self.state.offset.is_none()
+    }
+
+    fn ranges(&self) -> Vec<FinishedRange> {
+        self.state.kept.iter().map(|kept| kept.range.clone()).collect()
+    }
+}
