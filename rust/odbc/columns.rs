@@ -200,10 +200,10 @@ impl<'b> Column<'b> {
     /// Text or bytes, whole; `None` for NULL, and for columns that were fetched as integers.
     pub fn bytes(&self, row: usize) -> Option<&'b [u8]> {
         debug_assert!(row < self.rows);
-        if !self.long.is_empty()
-            && let Ok(found) = self.long.binary_search_by_key(&row, |value| value.row)
-        {
-            return self.long[found].range.map(|(start, end)| &self.bytes[start..end]);
+        if !self.long.is_empty() {
+            if let Ok(found) = self.long.binary_search_by_key(&row, |value| value.row) {
+                return self.long[found].range.map(|(start, end)| &self.bytes[start..end]);
+            }
         }
         match self.kind {
             Kind::Text(column) => column.value_at(row),
