@@ -1,8 +1,12 @@
 //! Tables as the database's dictionary has them: columns, types and keys, in words that no single database owns.
 
+pub mod key;
+mod load;
+
 use std::sync::Arc;
 
 pub use crate::dialect::ColumnType;
+pub use load::load;
 
 use crate::split::TableName;
 

@@ -9,6 +9,7 @@ pub mod page;
 
 pub use column_type::ColumnType;
 pub use literal::{Literal, local_micros};
+pub(crate) use literal::{date_of, days};
 
 use std::fmt;
 use std::time::Duration;

@@ -29,11 +29,13 @@ pub enum ColumnSpec {
     LongBinary,
 }
 
-/// What a long column has in its buffer; longer values are read each by calls of their own.
-const LONG_INLINE: usize = 4096;
+/// What a row's value has in its buffer where bound columns can be read again; longer ones are read by calls of their
+/// own.
+const INLINE: usize = 4096;
 
 impl ColumnSpec {
-    pub(super) fn is_long(self) -> bool {
+    /// Whether it takes values of any length.
+    pub fn is_long(self) -> bool {
         matches!(self, ColumnSpec::LongText | ColumnSpec::LongBinary)
     }
 
@@ -41,15 +43,20 @@ impl ColumnSpec {
         matches!(self, ColumnSpec::Text { .. } | ColumnSpec::LongText)
     }
 
-    /// Bytes that a row takes in this column's buffer.
-    pub(super) fn width(self) -> usize {
-        size_of::<isize>()
-            + match self {
-                ColumnSpec::Int => size_of::<i64>(),
-                ColumnSpec::Text { bytes } => bytes + 1,
-                ColumnSpec::Binary { bytes } => bytes,
-                ColumnSpec::LongText | ColumnSpec::LongBinary => LONG_INLINE + 1,
-            }
+    /// The bytes of a value in this column's buffer; `rereads`: longer ones can be read again.
+    fn inline(self, rereads: bool) -> usize {
+        match self {
+            ColumnSpec::Int => size_of::<i64>(),
+            ColumnSpec::Text { bytes } | ColumnSpec::Binary { bytes } if rereads => bytes.min(INLINE),
+            ColumnSpec::Text { bytes } | ColumnSpec::Binary { bytes } => bytes,
+            ColumnSpec::LongText | ColumnSpec::LongBinary if rereads => INLINE,
+            ColumnSpec::LongText | ColumnSpec::LongBinary => 0,
+        }
+    }
+
+    /// Bytes that a row takes in this column's buffer, its end and its length among them.
+    pub(super) fn width(self, rereads: bool) -> usize {
+        self.inline(rereads) + 1 + size_of::<isize>()
     }
 }
 
@@ -64,15 +71,14 @@ pub(super) enum ColumnBuffer {
 }
 
 impl ColumnBuffer {
-    pub(super) fn new(spec: ColumnSpec, rows: usize, stream: bool) -> Result<Self> {
+    pub(super) fn new(spec: ColumnSpec, rows: usize, rereads: bool) -> Result<Self> {
         let too_large = |_| ErrorKind::Internal(format!("no memory for a column buffer of {rows} rows of {spec:?}"));
+        let bytes = spec.inline(rereads);
         Ok(match spec {
             ColumnSpec::Int => ColumnBuffer::Int(BufferDesc::I64 { nullable: true }.column_buffer(rows)),
-            ColumnSpec::LongText | ColumnSpec::LongBinary if stream => ColumnBuffer::Streamed,
-            ColumnSpec::Text { bytes } => ColumnBuffer::Text(TextColumn::try_new(rows, bytes).map_err(too_large)?),
-            ColumnSpec::LongText => ColumnBuffer::Text(TextColumn::try_new(rows, LONG_INLINE).map_err(too_large)?),
-            ColumnSpec::Binary { bytes } => ColumnBuffer::Binary(BinColumn::try_new(rows, bytes).map_err(too_large)?),
-            ColumnSpec::LongBinary => ColumnBuffer::Binary(BinColumn::try_new(rows, LONG_INLINE).map_err(too_large)?),
+            spec if spec.is_long() && !rereads => ColumnBuffer::Streamed,
+            spec if spec.is_text() => ColumnBuffer::Text(TextColumn::try_new(rows, bytes).map_err(too_large)?),
+            _ => ColumnBuffer::Binary(BinColumn::try_new(rows, bytes).map_err(too_large)?),
         })
     }
 
@@ -200,10 +206,10 @@ impl<'b> Column<'b> {
     /// Text or bytes, whole; `None` for NULL, and for columns that were fetched as integers.
     pub fn bytes(&self, row: usize) -> Option<&'b [u8]> {
         debug_assert!(row < self.rows);
-        if !self.long.is_empty()
-            && let Ok(found) = self.long.binary_search_by_key(&row, |value| value.row)
-        {
-            return self.long[found].range.map(|(start, end)| &self.bytes[start..end]);
+        if !self.long.is_empty() {
+            if let Ok(found) = self.long.binary_search_by_key(&row, |value| value.row) {
+                return self.long[found].range.map(|(start, end)| &self.bytes[start..end]);
+            }
         }
         match self.kind {
             Kind::Text(column) => column.value_at(row),

@@ -148,7 +148,7 @@ impl Connection {
             return Err(ErrorKind::Internal("long columns must stand behind all others".into()).into());
         }
         let stream = longs.count() > 0 && !self.rereads;
-        let width: usize = specs.iter().map(|spec| spec.width()).sum();
+        let width: usize = specs.iter().map(|spec| spec.width(self.rereads)).sum();
         let rows = if stream {
             1
         } else {
@@ -160,7 +160,7 @@ impl Connection {
             self.specs.clear();
             self.columns = specs
                 .iter()
-                .map(|&spec| ColumnBuffer::new(spec, rows, stream))
+                .map(|&spec| ColumnBuffer::new(spec, rows, self.rereads))
                 .collect::<Result<_>>()?;
             self.specs = specs.into();
             self.batch_rows = rows;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::catalog::Table;
+use crate::catalog::key::KeyCodec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Scn, Xid};
 use crate::row::binary_row::{BinaryRow, MAX_ROW_SIZE};
@@ -20,6 +21,12 @@ pub trait KeyEncoder: Send + Sync {
     /// # Errors
     /// A key column is absent, NULL or not of its type.
     fn encode<'v>(&self, value: &dyn Fn(usize) -> Value<'v>, out: &mut Vec<u8>) -> Result<()>;
+}
+
+impl KeyEncoder for KeyCodec {
+    fn encode<'v>(&self, value: &dyn Fn(usize) -> Value<'v>, out: &mut Vec<u8>) -> Result<()> {
+        KeyCodec::encode(self, value, out)
+    }
 }
 
 /// What happens to a value that does not fit its declared type (`value.on-error`).

@@ -1,7 +1,10 @@
 //! The snapshot phase: where to cut, how a page is read and corrected, how its rows go out.
 
+mod fetch;
 pub mod merge;
 pub mod page;
+pub mod select;
+pub mod splitter;
 pub mod wait;
 
 use crate::error::Result;

@@ -1,0 +1,121 @@
+//! Reading a table's description from the dictionary.
+
+use std::sync::Arc;
+
+use crate::catalog::{Column, ColumnType, Table};
+use crate::dialect::{Dialect, DictionaryColumn};
+use crate::error::{Error, ErrorKind, Result};
+use crate::odbc::{Connection, Field};
+use crate::split::TableName;
+
+/// The table as the dictionary has it now. Its key is the primary key or else the first unique key, by name, whose
+/// columns are all NOT NULL; empty if there is neither.
+///
+/// # Errors
+/// `Catalog`: there is no such table, or the user may not read it; database errors.
+pub fn load(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Table> {
+    try_load(connection, dialect, name).map_err(|error| error.doing("reading the dictionary").on(name))
+}
+
+fn try_load(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Table> {
+    let columns = columns(connection, dialect, name)?;
+    let object_id = object_id(connection, dialect, name)?;
+    let (Some(object_id), false) = (object_id, columns.is_empty()) else {
+        return Err(ErrorKind::Catalog("there is no such table, or the user may not read it".into()).into());
+    };
+    let key = key(connection, dialect, name, &columns)?;
+    let table = Table {
+        name: Arc::new(name.clone()),
+        object_id,
+        columns,
+        key,
+    };
+    require_byte_order(connection, dialect, &table)?;
+    Ok(table)
+}
+
+fn object_id(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Option<u64>> {
+    let query = dialect.table(name);
+    let rows = connection.rows(&query.sql, &query.columns)?;
+    let id = rows.first().and_then(|row| row.get(2)).and_then(Field::int);
+    Ok(id.map(|id| id as u64))
+}
+
+fn columns(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Vec<Column>> {
+    let query = dialect.columns(name);
+    let rows = connection.rows(&query.sql, &query.columns)?;
+    rows.iter()
+        .map(|row| match row.as_slice() {
+            [name, type_name, length, precision, scale, nullable] => Ok(Column {
+                name: text(name)?,
+                kind: dialect.column_type(&DictionaryColumn {
+                    type_name: text(type_name)?,
+                    length: length.int(),
+                    precision: precision.int(),
+                    scale: scale.int(),
+                }),
+                nullable: text(nullable)?.trim() != "N",
+            }),
+            _ => Err(malformed()),
+        })
+        .collect()
+}
+
+fn key(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName, columns: &[Column]) -> Result<Vec<usize>> {
+    let query = dialect.keys(name);
+    let rows = connection.rows(&query.sql, &query.columns)?;
+    // Primary keys come first, then unique ones by name: the first that serves is the one.
+    let mut keys: Vec<(String, String, Vec<usize>)> = Vec::new();
+    for row in &rows {
+        let [kind, constraint, column, _] = row.as_slice() else {
+            return Err(malformed());
+        };
+        let (kind, constraint, column) = (text(kind)?, text(constraint)?, text(column)?);
+        let number = columns
+            .iter()
+            .position(|known| known.name == column)
+            .ok_or_else(malformed)?;
+        match keys.last_mut() {
+            Some(key) if key.0 == kind && key.1 == constraint => key.2.push(number),
+            _ => keys.push((kind, constraint, vec![number])),
+        }
+    }
+    let serves = |(kind, _, numbers): &(String, String, Vec<usize>)| {
+        kind.trim() == "P" || numbers.iter().all(|&number| !columns[number].nullable)
+    };
+    Ok(keys.into_iter().find(serves).map_or_else(Vec::new, |key| key.2))
+}
+
+/// Refuses a key whose text the database orders otherwise than by its bytes: changes would be looked for in other
+/// chunks than their rows.
+fn require_byte_order(connection: &mut Connection, dialect: &dyn Dialect, table: &Table) -> Result<()> {
+    let text = table
+        .key
+        .iter()
+        .map(|&number| &table.columns[number])
+        .find(|column| matches!(column.kind, ColumnType::Text { .. }));
+    let Some(column) = text else {
+        return Ok(());
+    };
+    let query = dialect.byte_order();
+    let rows = connection.rows(&query.sql, &query.columns)?;
+    if rows
+        .first()
+        .is_some_and(|row| row.iter().all(|field| field.int() == Some(1)))
+    {
+        return Ok(());
+    }
+    Err(ErrorKind::Catalog(format!(
+        "key column '{}' is text, and this database orders text otherwise than by its bytes in UTF-8",
+        column.name
+    ))
+    .into())
+}
+
+fn text(field: &Field) -> Result<String> {
+    field.text().map(str::to_owned).ok_or_else(malformed)
+}
+
+fn malformed() -> Error {
+    ErrorKind::Catalog("the dictionary contradicts itself; was the table altered just now?".into()).into()
+}

@@ -1,0 +1,61 @@
+//! How a column is fetched by its type, and which value its buffer then holds.
+
+use crate::catalog::{Column, ColumnType};
+use crate::error::{ErrorKind, Result};
+use crate::odbc::{self, ColumnSpec};
+use crate::row::value::Value;
+
+/// Digits, sign, point and exponent of the longest number that a database gives, and of a date or time.
+const NUMBER_BYTES: usize = 140;
+const TIME_BYTES: usize = 48;
+
+/// How a column is fetched.
+///
+/// # Errors
+/// `Catalog`: values of its type cannot be read.
+pub(super) fn spec(column: &Column) -> Result<ColumnSpec> {
+    Ok(match &column.kind {
+        ColumnType::Boolean | ColumnType::Integer { .. } => ColumnSpec::Int,
+        ColumnType::Decimal { .. } | ColumnType::Float { .. } => ColumnSpec::Text { bytes: NUMBER_BYTES },
+        // The dictionary may count in characters, or in bytes of another character set: at most four for one.
+        ColumnType::Text {
+            length: Some(length), ..
+        } => ColumnSpec::Text {
+            bytes: 4 * *length as usize,
+        },
+        ColumnType::Text { length: None, .. } => ColumnSpec::LongText,
+        ColumnType::Binary { length: Some(length) } => ColumnSpec::Binary {
+            bytes: *length as usize,
+        },
+        ColumnType::Binary { length: None } => ColumnSpec::LongBinary,
+        ColumnType::Date
+        | ColumnType::Time { .. }
+        | ColumnType::Timestamp { .. }
+        | ColumnType::TimestampZoned { .. } => ColumnSpec::Text { bytes: TIME_BYTES },
+        ColumnType::Unsupported(name) => {
+            return Err(ErrorKind::Catalog(format!(
+                "column '{}' has type {name}, which cannot be captured",
+                column.name
+            ))
+            .into());
+        }
+    })
+}
+
+/// One value of a fetched column.
+pub(super) fn value<'b>(kind: &ColumnType, column: &odbc::Column<'b>, row: usize) -> Value<'b> {
+    if let ColumnType::Boolean | ColumnType::Integer { .. } = kind {
+        return column.int(row).map_or(Value::Null, Value::Int);
+    }
+    let Some(bytes) = column.bytes(row) else {
+        return Value::Null;
+    };
+    match kind {
+        ColumnType::Decimal { .. } | ColumnType::Float { .. } => Value::Number(bytes),
+        ColumnType::Binary { .. } => Value::Bytes(bytes),
+        ColumnType::Date => Value::Date(bytes),
+        ColumnType::Time { .. } => Value::Time(bytes),
+        ColumnType::Timestamp { .. } | ColumnType::TimestampZoned { .. } => Value::Timestamp(bytes),
+        _ => Value::Text(bytes),
+    }
+}
