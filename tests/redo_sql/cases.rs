@@ -10,6 +10,16 @@ fn cases() -> Vec<Json> {
         .collect()
 }
 
+/// The texts of the cases with their operations.
+pub fn statements() -> Vec<(Operation, Vec<u8>)> {
+    let operation = |case: &Json| Operation::from_name(case["op"].as_str()?);
+    let text = |case: &Json| Some(case["sql"].as_str()?.as_bytes().to_vec());
+    cases()
+        .iter()
+        .filter_map(|case| Some((operation(case)?, text(case)?)))
+        .collect()
+}
+
 fn is_lenient(case: &Json) -> bool {
     case["note"].as_str().is_some_and(|note| note.contains("LENIENT"))
 }
