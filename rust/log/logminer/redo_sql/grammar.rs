@@ -224,7 +224,7 @@ pub(super) fn alias<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
         let keywords: [&[u8]; 3] = [b"SET", b"WHERE", b"FOR"];
         keywords.iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
     };
-    if word.is_empty() || is_keyword(word) {
+    if word.first().is_none_or(u8::is_ascii_digit) || is_keyword(word) {
         cursor.at = end;
         return None;
     }

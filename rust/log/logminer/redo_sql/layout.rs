@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 
-use super::cursor::Place;
+use super::cursor::{Place, is_word};
 use super::error::Fault;
 use super::grammar::{Column, Dml, KnownHead, Sink};
 use super::scan;
@@ -198,7 +198,8 @@ impl<'a> Sink<'a> for RowSink<'_, 'a> {
             Dml::Update => &self.layout.update,
             Dml::Delete => &self.layout.delete,
         };
-        if head.bytes.is_empty() || !rest.starts_with(&head.bytes) {
+        let known = !head.bytes.is_empty() && rest.starts_with(&head.bytes);
+        if !known || !may_follow(dml, rest.get(head.bytes.len()..).unwrap_or_default()) {
             if dml == Dml::Insert {
                 self.layout.insert.bytes.clear();
                 self.layout.insert_to.clear();
@@ -329,6 +330,21 @@ impl<'a> Sink<'a> for RowSink<'_, 'a> {
                 Ok(())
             }
         }
+    }
+}
+
+/// Whether a head ends where the known one does: what follows must not belong to its last token, nor be an alias.
+#[inline(always)]
+fn may_follow(dml: Dml, rest: &[u8]) -> bool {
+    match (dml, rest) {
+        (Dml::Insert, _) | (_, []) => true,
+        (Dml::Update, [next, ..]) => !is_word(*next),
+        (Dml::Delete, [b';', ..]) => true,
+        (Dml::Delete, [b' ', word @ ..]) => {
+            word.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"WHERE"))
+                && !word.get(5).is_some_and(|&next| is_word(next))
+        }
+        (Dml::Delete, _) => false,
     }
 }
 

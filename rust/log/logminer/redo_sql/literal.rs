@@ -202,11 +202,12 @@ impl<'a> Cursor<'a> {
                 start,
             ));
         }
+        let end = self.at;
         self.skip_blank();
         if self.peek() != Some(b'(') {
-            self.at = start;
-            return self.fail(Fault::UnknownValue);
+            return self.fail_at(Fault::UnknownValue, start);
         }
+        self.at = end;
         self.arguments(start, depth)
     }
 

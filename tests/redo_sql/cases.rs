@@ -1,12 +1,22 @@
-//! The parser of redo texts against the statements of `tests/cases/sql_redo.jsonl`, by name and by index.
+//! The statements of `tests/cases/sql_redo.jsonl`: each gives its answer, by name and by index.
 
 use serde_json::{Map, Value as Json};
 use tidemark::log::logminer::redo_sql::{Layout, Operation, Parser, RedoError, Row, Value};
 
 fn cases() -> Vec<Json> {
-    let text = include_str!("cases/sql_redo.jsonl");
+    let text = include_str!("../cases/sql_redo.jsonl");
     text.lines()
         .map(|line| serde_json::from_str(line).expect("a case is JSON"))
+        .collect()
+}
+
+/// The texts of the cases with their operations.
+pub fn statements() -> Vec<(Operation, Vec<u8>)> {
+    let operation = |case: &Json| Operation::from_name(case["op"].as_str()?);
+    let text = |case: &Json| Some(case["sql"].as_str()?.as_bytes().to_vec());
+    cases()
+        .iter()
+        .filter_map(|case| Some((operation(case)?, text(case)?)))
         .collect()
 }
 

@@ -1,0 +1,9 @@
+//! The parser of redo texts: written cases, random rows, and malformed texts.
+
+mod cases;
+mod fuzz;
+mod model;
+mod properties;
+mod random;
+mod reference;
+mod render;
