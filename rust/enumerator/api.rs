@@ -52,7 +52,8 @@ pub trait Enumerator: Send + Sync {
     /// Protocol errors.
     fn checkpoint_complete(&self, checkpoint: u64) -> Result<Vec<Action>>;
 
-    /// Asks the database where to cut next, and keeps the answer for [`Enumerator::cut_done`]. May block for long.
+    /// Asks the database where to cut next, and keeps the answer for [`Enumerator::cut_done`]. May block for long, but
+    /// returns within moments after a cancel, whatever the driver does: Flink waits for its worker thread.
     ///
     /// # Errors
     /// Database errors; `Closed` after a cancel.

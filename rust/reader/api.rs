@@ -44,7 +44,8 @@ pub trait SourceReader: Send + Sync {
     /// The next message; waits up to `timeout`, and returns at once after [`SourceReader::cancel`].
     ///
     /// # Errors
-    /// Whatever reading failed with, after the messages that came before it; `Closed` after a cancel.
+    /// Whatever reading failed with, after the messages that came before it; `Closed` after a cancel. The reader is not
+    /// asked again.
     fn next(&self, timeout: Duration) -> Result<Message>;
 
     /// The last row of a batch has left `pollNext`. Batches are consumed in the order of their numbers.

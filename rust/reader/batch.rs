@@ -7,9 +7,8 @@
 //! | 0 | 1, which tells rows from other messages |
 //! | 4..8 | number of rows, u32 |
 //! | 8..16 | number of the batch, u64, counted from 1 |
-//! | 16..24 | newest commit time among the rows in milliseconds since the epoch, i64; 0 if there is none |
-//! | 24..28 | where the table begins, u32 |
-//! | 32.. | the rows, each in Flink's `BinaryRowData` layout |
+//! | 16..20 | where the table begins, u32 |
+//! | 24.. | the rows, each in Flink's `BinaryRowData` layout |
 //! | table | where each row begins, u32, and where the last one ends |
 //! | behind it | a byte a row: 1 if it goes out in one piece with the row before it (a *unit*: both halves of an update) |
 
@@ -19,7 +18,7 @@ use crate::error::{ErrorKind, Result};
 
 /// First byte of a batch.
 pub const TAG: u8 = 1;
-const HEADER: usize = 32;
+const HEADER: usize = 24;
 /// Java arrays and Flink's segments count in i32.
 const MOST_BYTES: usize = i32::MAX as usize - 1024;
 
@@ -64,7 +63,6 @@ pub struct BatchBuilder {
     bytes: Vec<u8>,
     starts: Vec<u32>,
     joined: Vec<u8>,
-    newest_commit_millis: i64,
 }
 
 impl BatchBuilder {
@@ -76,7 +74,6 @@ impl BatchBuilder {
             bytes: all,
             starts: Vec::new(),
             joined: Vec::new(),
-            newest_commit_millis: 0,
         }
     }
 
@@ -96,11 +93,6 @@ impl BatchBuilder {
         Ok(())
     }
 
-    /// Notes the commit time of a row, in microseconds since the epoch.
-    pub fn note_commit(&mut self, micros: i64) {
-        self.newest_commit_millis = self.newest_commit_millis.max(micros.div_euclid(1000));
-    }
-
     /// How many rows there are.
     pub fn rows(&self) -> u32 {
         self.starts.len() as u32
@@ -117,7 +109,6 @@ impl BatchBuilder {
             mut bytes,
             starts,
             joined,
-            newest_commit_millis,
         } = self;
         let (rows, table) = (starts.len() as u32, bytes.len() as u32);
         bytes.reserve_exact(4 * (starts.len() + 1) + joined.len());
@@ -128,8 +119,7 @@ impl BatchBuilder {
         bytes[0] = TAG;
         bytes[4..8].copy_from_slice(&rows.to_le_bytes());
         bytes[8..16].copy_from_slice(&number.to_le_bytes());
-        bytes[16..24].copy_from_slice(&newest_commit_millis.to_le_bytes());
-        bytes[24..28].copy_from_slice(&table.to_le_bytes());
+        bytes[16..20].copy_from_slice(&table.to_le_bytes());
         Batch { number, rows, bytes }
     }
 
@@ -167,18 +157,16 @@ mod tests {
             Err(ErrorKind::Truncated.into())
         });
         assert!(failed.is_err());
-        builder.note_commit(5_000_999);
-        builder.note_commit(4_000_000);
         assert_eq!((builder.rows(), builder.size()), (3, 48));
 
         let batch = builder.finish(12);
         let bytes = batch.bytes();
         let int = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-        assert_eq!((bytes[0], int(4), int(8), int(16), int(24)), (TAG, 3, 12, 5000, 80));
-        assert_eq!([80, 84, 88, 92].map(int), [32, 48, 56, 80]);
+        assert_eq!((bytes[0], int(4), int(8), int(16)), (TAG, 3, 12, 72));
+        assert_eq!([72, 76, 80, 84].map(int), [24, 40, 48, 72]);
         // A first row has nothing before it to go out with.
-        assert_eq!(bytes[96..], [0, 0, 1]);
-        assert!(bytes[32..48].iter().all(|&byte| byte == 7));
-        assert!(bytes[56..80].iter().all(|&byte| byte == 9));
+        assert_eq!(bytes[88..], [0, 0, 1]);
+        assert!(bytes[24..40].iter().all(|&byte| byte == 7));
+        assert!(bytes[48..72].iter().all(|&byte| byte == 9));
     }
 }

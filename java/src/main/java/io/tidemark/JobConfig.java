@@ -1,0 +1,76 @@
+package io.tidemark;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.table.types.logical.RowType;
+import org.apache.flink.table.types.logical.utils.LogicalTypeChecks;
+
+/** The job as the core reads it: the JSON form of {@code rust/config}. */
+final class JobConfig {
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private JobConfig() {}
+
+  static String json(
+      String connector,
+      Map<String, Object> options,
+      RowType columns,
+      List<RowMetadata> metadata,
+      String checkpointing) {
+    ObjectNode job = JSON.createObjectNode();
+    job.put("connector", connector);
+    job.put("checkpointing", checkpointing);
+    ObjectNode optionsNode = job.putObject("options");
+    options.forEach((name, value) -> put(optionsNode, name, value));
+    ArrayNode columnsNode = job.putArray("columns");
+    for (RowType.RowField field : columns.getFields()) {
+      put(columnsNode.addObject(), field.getName(), field.getType());
+    }
+    for (RowMetadata each : metadata) {
+      ObjectNode column = columnsNode.addObject();
+      put(column, each.key(), each.dataType().getLogicalType());
+      column.put("metadata", each.key());
+    }
+    return job.toString();
+  }
+
+  private static void put(ObjectNode options, String name, Object value) {
+    if (value instanceof Integer) {
+      options.put(name, (Integer) value);
+    } else if (value instanceof Duration) {
+      options.put(name, ((Duration) value).toMillis());
+    } else {
+      options.put(name, (String) value);
+    }
+  }
+
+  private static void put(ObjectNode column, String name, LogicalType type) {
+    column.put("name", name);
+    column.put("type", type.getTypeRoot().name());
+    column.put("nullable", type.isNullable());
+    switch (type.getTypeRoot()) {
+      case DECIMAL:
+        column.put("precision", LogicalTypeChecks.getPrecision(type));
+        column.put("scale", LogicalTypeChecks.getScale(type));
+        break;
+      case TIME_WITHOUT_TIME_ZONE:
+      case TIMESTAMP_WITHOUT_TIME_ZONE:
+      case TIMESTAMP_WITH_LOCAL_TIME_ZONE:
+        column.put("precision", LogicalTypeChecks.getPrecision(type));
+        break;
+      case CHAR:
+      case VARCHAR:
+      case BINARY:
+      case VARBINARY:
+        column.put("length", LogicalTypeChecks.getLength(type));
+        break;
+      default:
+        break;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package io.tidemark;
+
+import io.tidemark.source.enumerator.EnumeratorStateSerializer;
+import io.tidemark.source.enumerator.NativeEnumerator;
+import io.tidemark.source.enumerator.TidemarkEnumerator;
+import io.tidemark.source.reader.NativeReader;
+import io.tidemark.source.reader.TidemarkReader;
+import io.tidemark.source.split.TidemarkSplit;
+import io.tidemark.source.split.TidemarkSplitSerializer;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.api.connector.source.Boundedness;
+import org.apache.flink.api.connector.source.Source;
+import org.apache.flink.api.connector.source.SourceReader;
+import org.apache.flink.api.connector.source.SourceReaderContext;
+import org.apache.flink.api.connector.source.SplitEnumerator;
+import org.apache.flink.api.connector.source.SplitEnumeratorContext;
+import org.apache.flink.api.java.typeutils.ResultTypeQueryable;
+import org.apache.flink.core.io.SimpleVersionedSerializer;
+import org.apache.flink.table.data.RowData;
+import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
+import org.apache.flink.table.types.logical.RowType;
+
+/** Captures a table: its rows, then the changes of the database's log. */
+public final class TidemarkSource
+    implements Source<RowData, TidemarkSplit, byte[]>, ResultTypeQueryable<RowData> {
+  private static final long serialVersionUID = 1L;
+
+  private final String config;
+  private final Boundedness boundedness;
+  private final RowType rowType;
+
+  TidemarkSource(String config, Boundedness boundedness, RowType rowType) {
+    this.config = config;
+    this.boundedness = boundedness;
+    this.rowType = rowType;
+  }
+
+  /**
+   * Starts to describe a source.
+   *
+   * @param connector the kind of database, by the connector's name in SQL: {@code dameng-cdc}
+   */
+  public static TidemarkSourceBuilder builder(String connector) {
+    return new TidemarkSourceBuilder(connector);
+  }
+
+  @Override
+  public Boundedness getBoundedness() {
+    return boundedness;
+  }
+
+  @Override
+  public SourceReader<RowData, TidemarkSplit> createReader(SourceReaderContext context) {
+    return new TidemarkReader(
+        context, NativeReader.open(config, context.getIndexOfSubtask(), rowType.getFieldCount()));
+  }
+
+  @Override
+  public SplitEnumerator<TidemarkSplit, byte[]> createEnumerator(
+      SplitEnumeratorContext<TidemarkSplit> context) {
+    return restoreEnumerator(context, null);
+  }
+
+  @Override
+  public SplitEnumerator<TidemarkSplit, byte[]> restoreEnumerator(
+      SplitEnumeratorContext<TidemarkSplit> context, byte[] state) {
+    return new TidemarkEnumerator(
+        context, NativeEnumerator.open(config, context.currentParallelism(), state));
+  }
+
+  @Override
+  public SimpleVersionedSerializer<TidemarkSplit> getSplitSerializer() {
+    return new TidemarkSplitSerializer();
+  }
+
+  @Override
+  public SimpleVersionedSerializer<byte[]> getEnumeratorCheckpointSerializer() {
+    return new EnumeratorStateSerializer();
+  }
+
+  @Override
+  public TypeInformation<RowData> getProducedType() {
+    return InternalTypeInfo.of(rowType);
+  }
+}

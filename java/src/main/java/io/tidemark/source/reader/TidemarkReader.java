@@ -1,0 +1,131 @@
+package io.tidemark.source.reader;
+
+import io.tidemark.source.CoreEvent;
+import io.tidemark.source.CoreGauges;
+import io.tidemark.source.split.TidemarkSplit;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.apache.flink.api.connector.source.ReaderOutput;
+import org.apache.flink.api.connector.source.SourceEvent;
+import org.apache.flink.api.connector.source.SourceReader;
+import org.apache.flink.api.connector.source.SourceReaderContext;
+import org.apache.flink.core.io.InputStatus;
+import org.apache.flink.metrics.Counter;
+import org.apache.flink.table.data.RowData;
+
+/**
+ * Emits what the core reads, and knows at every moment which rows are out.
+ *
+ * <p>Everything here runs on the task thread; {@link Fetcher} has the only other one.
+ */
+public final class TidemarkReader implements SourceReader<RowData, TidemarkSplit> {
+  private static final CompletableFuture<Void> NOW = CompletableFuture.completedFuture(null);
+
+  private final SourceReaderContext context;
+  private final ReaderCore core;
+  private final Fetcher fetcher;
+  private final Counter rowsIn;
+
+  private Batch batch;
+  private long lastBatch;
+  private int lastRows;
+  private boolean ended;
+
+  public TidemarkReader(SourceReaderContext context, ReaderCore core) {
+    this.context = context;
+    this.core = core;
+    fetcher = new Fetcher(core, context.getIndexOfSubtask());
+    rowsIn = context.metricGroup().getIOMetricGroup().getNumRecordsInCounter();
+    CoreGauges.register(context.metricGroup(), core::metrics);
+  }
+
+  @Override
+  public void start() {
+    send(core.start());
+    fetcher.start();
+  }
+
+  @Override
+  public InputStatus pollNext(ReaderOutput<RowData> output) {
+    if (batch == null && !ended) {
+      take();
+    }
+    if (batch != null) {
+      emit(output);
+    }
+    if (ended) {
+      return InputStatus.END_OF_INPUT;
+    }
+    return batch != null || fetcher.available().isDone()
+        ? InputStatus.MORE_AVAILABLE
+        : InputStatus.NOTHING_AVAILABLE;
+  }
+
+  private void take() {
+    Message message = fetcher.poll();
+    if (message == null) {
+      return;
+    }
+    if (message.failure != null) {
+      throw message.failure;
+    }
+    send(message.events);
+    batch = message.batch;
+    ended = message.isEnd();
+  }
+
+  private void emit(ReaderOutput<RowData> output) {
+    rowsIn.inc(batch.emit(output));
+    lastBatch = batch.number();
+    lastRows = batch.out();
+    if (batch.isOut()) {
+      batch = null;
+      send(core.consumed(lastBatch));
+    }
+  }
+
+  @Override
+  public CompletableFuture<Void> isAvailable() {
+    return batch != null || ended ? NOW : fetcher.available();
+  }
+
+  @Override
+  public List<TidemarkSplit> snapshotState(long checkpoint) {
+    return core.snapshot(checkpoint, lastBatch, lastRows);
+  }
+
+  @Override
+  public void notifyCheckpointComplete(long checkpoint) {
+    core.checkpointComplete(checkpoint);
+  }
+
+  @Override
+  public void addSplits(List<TidemarkSplit> splits) {
+    send(core.addSplits(splits));
+  }
+
+  @Override
+  public void handleSourceEvents(SourceEvent event) {
+    send(core.handle(((CoreEvent) event).bytes()));
+  }
+
+  @Override
+  public void notifyNoMoreSplits() {
+    send(core.noMoreSplits());
+  }
+
+  @Override
+  public void close() {
+    try {
+      fetcher.close();
+    } finally {
+      core.close();
+    }
+  }
+
+  private void send(List<byte[]> events) {
+    for (byte[] event : events) {
+      context.sendSourceEventToCoordinator(new CoreEvent(event));
+    }
+  }
+}
