@@ -6,6 +6,7 @@ pub mod assigner;
 mod bridge;
 pub mod catalog;
 pub mod config;
+pub mod database;
 pub mod dialect;
 pub mod enumerator;
 pub mod error;

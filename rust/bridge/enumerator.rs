@@ -10,6 +10,7 @@ use crate::bridge::handles::Handles;
 use crate::bridge::throw::{Fault, Throw};
 use crate::bridge::{array, frame, text, unsigned};
 use crate::config::Config;
+use crate::database::Database;
 use crate::enumerator;
 use crate::enumerator::api::{Action, Enumerator};
 use crate::error::Result;
@@ -33,7 +34,12 @@ pub extern "system" fn open0<'l>(
         } else {
             Some(env.convert_byte_array(state)?)
         };
-        let enumerator = enumerator::open(config, unsigned(parallelism, "a parallelism")?, state.as_deref())?;
+        let enumerator = enumerator::open(
+            &config,
+            Arc::new(Database::new(config.clone())),
+            unsigned(parallelism, "a parallelism")?,
+            state.as_deref(),
+        )?;
         Ok(ENUMERATORS.add(enumerator))
     })
     .resolve::<Throw>()

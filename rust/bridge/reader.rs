@@ -12,6 +12,7 @@ use crate::bridge::handles::Handles;
 use crate::bridge::throw::{Fault, Throw};
 use crate::bridge::{array, text, unsigned};
 use crate::config::Config;
+use crate::database::Database;
 use crate::error::Result;
 use crate::reader;
 use crate::reader::api::{Message, RowsOut, SourceReader};
@@ -32,7 +33,9 @@ pub extern "system" fn open0<'l>(
 ) -> jlong {
     env.with_env(|env| -> std::result::Result<jlong, Fault> {
         let config = Arc::new(Config::from_json(&text(env, &config)?)?);
-        Ok(READERS.add(reader::open(config, unsigned(subtask, "a subtask")?)?))
+        let database = Arc::new(Database::new(config.clone()));
+        let subtask = unsigned(subtask, "a subtask")?;
+        Ok(READERS.add(reader::open(&config, database, subtask)))
     })
     .resolve::<Throw>()
 }

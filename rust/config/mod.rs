@@ -3,7 +3,6 @@
 pub mod options;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::config::options::{Default, OPTIONS, OptionKind, OptionSpec, find};
 use crate::error::{Error, ErrorKind, Result};
+use crate::odbc::Secret;
 use crate::row::layout::DeclaredColumn;
 use crate::row::zone::Zone;
 use crate::split::TableName;
@@ -105,23 +105,6 @@ pub enum Checkpointing {
     Unaligned,
 }
 
-/// A text that no log, error or plan may show.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// The text, for the connection string alone.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Json {
@@ -158,7 +141,7 @@ impl Config {
             hostname: options.text("hostname")?,
             port: options.integer("port")? as u16,
             username: options.text("username")?,
-            password: Secret(options.text("password")?),
+            password: Secret::new(options.text("password")?),
             table: Arc::new(TableName {
                 schema: options.text("schema-name")?,
                 name: options.text("table-name")?,

@@ -73,6 +73,13 @@ impl Dialect for Dameng {
         }
     }
 
+    fn database_name(&self) -> Query {
+        Query {
+            sql: r#"SELECT "NAME" FROM "SYS"."V$DATABASE""#.to_owned(),
+            columns: vec![NAME],
+        }
+    }
+
     fn table(&self, table: &TableName) -> Query {
         let (schema, name) = (text(&table.schema), text(&table.name));
         Query {

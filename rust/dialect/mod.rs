@@ -81,6 +81,9 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Appends what cuts a result to `rows` rows behind the first `skip` ones.
     fn push_limit(&self, rows: usize, skip: usize, out: &mut String);
 
+    /// The database's name, for the metadata column of that name: text.
+    fn database_name(&self) -> Query;
+
     /// The tables' schema and name, and the number that the log names each of them by, for one exact table: text, text,
     /// integer. No row if there is no such table or the user may not see it.
     fn table(&self, table: &TableName) -> Query;

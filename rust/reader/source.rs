@@ -30,12 +30,13 @@ pub(super) struct Reader {
     thread: Mutex<Option<JoinHandle<()>>>,
     /// The worker has sent its last; what it failed with was handed out.
     failed: AtomicBool,
+    subtask: u32,
     /// How long `close` waits for the worker.
     patience: Duration,
 }
 
 impl Reader {
-    pub(super) fn new(connector: Arc<dyn Connector>, limits: WorkerLimits, patience: Duration) -> Self {
+    pub(super) fn new(connector: Arc<dyn Connector>, limits: WorkerLimits, subtask: u32, patience: Duration) -> Self {
         let shared = Arc::new(Shared::default());
         let (stop, stopped) = Stop::new();
         let (wake, woken) = bounded(1);
@@ -59,6 +60,7 @@ impl Reader {
             worker: Mutex::new(Some(worker)),
             thread: Mutex::new(None),
             failed: AtomicBool::new(false),
+            subtask,
             patience,
         }
     }
@@ -108,7 +110,7 @@ impl SourceReader for Reader {
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
         let worker = worker.ok_or_else(|| Error::from(ErrorKind::Internal("started twice".into())))?;
         let thread = std::thread::Builder::new()
-            .name("tidemark-reader".into())
+            .name(format!("tidemark-reader-{}", self.subtask))
             .spawn(move || worker.run())
             .map_err(|error| ErrorKind::Internal(format!("no thread could be started: {error}")))?;
         *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);

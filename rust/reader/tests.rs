@@ -57,7 +57,7 @@ fn reader(fake: &Fake) -> Reader {
     let mut limits = WorkerLimits::new(100);
     limits.batch.rows = 3;
     limits.idle = (Duration::from_millis(1), Duration::from_millis(2));
-    Reader::new(Arc::new(fake.clone()), limits, Duration::from_secs(5))
+    Reader::new(Arc::new(fake.clone()), limits, 0, Duration::from_secs(5))
 }
 
 impl Connector for Fake {

@@ -1,0 +1,257 @@
+//! One configured database: what readers and enumerator open of it. Here the rooms below meet: dialect, connections,
+//! catalogue, codec and log.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::catalog::key::KeyCodec;
+use crate::catalog::{self, Table};
+use crate::config::{self, Config};
+use crate::dialect::Endpoint;
+use crate::dialect::dameng::Dameng;
+use crate::dialect::mining::Mining;
+use crate::enumerator::survey::{Survey, Surveyor};
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::LogReader;
+use crate::odbc::{CancelToken, Connection, ConnectionSettings, Field};
+use crate::offset::Offset;
+use crate::position::{Incarnation, Position, Scn};
+use crate::reader::capture::{Capture, Connector};
+use crate::row::RowCodec;
+use crate::row::codec::{CapturedTable, Codec, OnValueError};
+use crate::row::layout;
+use crate::snapshot::PageSource;
+use crate::snapshot::select::PageReader;
+use crate::snapshot::splitter::Splitter;
+use crate::split::{Chunk, Key, TableName};
+
+/// Chunks that one look at the database plans: few enough that the first ones go out soon.
+const CHUNKS_A_CALL: usize = 16;
+
+/// The database that a job's configuration names. Connects to nothing by itself.
+pub struct Database {
+    config: Arc<Config>,
+    dialect: Arc<dyn Mining>,
+    settings: ConnectionSettings,
+    connections: Mutex<Connections>,
+}
+
+#[derive(Default)]
+struct Connections {
+    cancelled: bool,
+    tokens: Vec<CancelToken>,
+}
+
+impl Database {
+    /// The database of a configuration.
+    pub fn new(config: Arc<Config>) -> Arc<Self> {
+        let dialect: Arc<dyn Mining> = match config.connector {
+            config::Connector::Dameng => Arc::new(Dameng),
+        };
+        let endpoint = Endpoint {
+            hostname: config.hostname.clone(),
+            port: config.port,
+            username: config.username.clone(),
+            password: config.password.clone(),
+            connect_timeout: config.connect_timeout,
+            statement_timeout: None,
+            driver: config.odbc_driver.clone(),
+            attributes: config.odbc.clone().into_iter().collect(),
+        };
+        let settings = dialect.connection(&endpoint);
+        Arc::new(Database {
+            config,
+            dialect,
+            settings,
+            connections: Mutex::default(),
+        })
+    }
+
+    /// A connection that ends when the database is cancelled.
+    fn connection(&self) -> Result<Connection> {
+        if lock(&self.connections).cancelled {
+            return Err(ErrorKind::Closed.into());
+        }
+        let connection = Connection::open(&self.settings)?;
+        let token = connection.cancel_token();
+        let mut connections = lock(&self.connections);
+        if connections.cancelled {
+            return Err(ErrorKind::Closed.into());
+        }
+        connections.tokens.push(token);
+        Ok(connection)
+    }
+
+    fn cancel_all(&self) {
+        let mut connections = lock(&self.connections);
+        connections.cancelled = true;
+        connections.tokens.iter().for_each(CancelToken::close);
+    }
+
+    fn captured(self: &Arc<Self>) -> Result<Captured> {
+        let mut connection = self.connection()?;
+        let table = Arc::new(catalog::load(&mut connection, &*self.dialect, &self.config.table)?);
+        if table.key.is_empty() {
+            return Err(Error::from(ErrorKind::Catalog(
+                "the table has neither a primary key nor a unique key of NOT NULL columns".into(),
+            ))
+            .on(&table.name));
+        }
+        let columns = layout::resolve(&self.config.columns, &table)?;
+        let keys = Arc::new(KeyCodec::new(&table).map_err(|error| error.on(&table.name))?);
+        let name = text(&mut connection, &self.dialect.database_name())?;
+        let captured = CapturedTable {
+            table: (*table).clone(),
+            key: keys,
+            columns,
+        };
+        let codec = Codec::new(
+            vec![captured],
+            &name,
+            self.config.server_time_zone.clone(),
+            OnValueError::Fail,
+        );
+        Ok(Captured {
+            database: self.clone(),
+            connection,
+            names: vec![table.name.clone()],
+            table,
+            codec: Arc::new(codec),
+        })
+    }
+}
+
+impl Connector for Arc<Database> {
+    fn connect(&self) -> Result<Box<dyn Capture>> {
+        Ok(Box::new(self.captured()?))
+    }
+
+    fn cancel(&self) {
+        self.cancel_all();
+    }
+}
+
+impl Surveyor for Arc<Database> {
+    fn connect(&self) -> Result<Box<dyn Survey>> {
+        let mut captured = self.captured()?;
+        captured.check_setup()?;
+        let incarnation = captured.ask_incarnation()?;
+        Ok(Box::new(Surveyed { captured, incarnation }))
+    }
+
+    fn cancel(&self) {
+        self.cancel_all();
+    }
+}
+
+/// The captured table, looked up over a connection that stays for questions.
+struct Captured {
+    database: Arc<Database>,
+    connection: Connection,
+    names: Vec<Arc<TableName>>,
+    table: Arc<Table>,
+    codec: Arc<Codec>,
+}
+
+impl Captured {
+    fn check_setup(&mut self) -> Result<()> {
+        let query = self.database.dialect.setup();
+        let rows = self.connection.rows(&query.sql, &query.columns)?;
+        let settings: Vec<(String, String)> = rows
+            .iter()
+            .filter_map(|row| match &row[..] {
+                [name, value, ..] => Some((name.text()?.to_owned(), value.text()?.to_owned())),
+                _ => None,
+            })
+            .collect();
+        self.database
+            .dialect
+            .judge_setup(&settings)
+            .map_err(|error| error.doing("checking that the database is set up for capture"))
+    }
+
+    fn ask_incarnation(&mut self) -> Result<Incarnation> {
+        let query = self.database.dialect.incarnation();
+        let rows = self.connection.rows(&query.sql, &query.columns)?;
+        let number = rows.first().and_then(|row| row.first()).and_then(Field::int);
+        let number = number.ok_or_else(|| ErrorKind::Setup("the database does not say which log it writes".into()))?;
+        Ok(Incarnation(number as u64))
+    }
+}
+
+impl Capture for Captured {
+    fn tables(&self) -> &[Arc<TableName>] {
+        &self.names
+    }
+
+    fn codec(&self) -> Arc<dyn RowCodec> {
+        self.codec.clone()
+    }
+
+    fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)> {
+        todo!()
+    }
+
+    fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
+        let _ = (mine_from, position);
+        todo!()
+    }
+
+    fn pages(&mut self) -> Result<Box<dyn PageSource>> {
+        let connection = self.database.connection()?;
+        let needed = self.codec.needed_columns(0);
+        let reader = PageReader::new(
+            connection,
+            self.database.dialect.clone(),
+            self.codec.clone(),
+            &[(self.table.clone(), needed)],
+        )?;
+        Ok(Box::new(reader))
+    }
+}
+
+struct Surveyed {
+    captured: Captured,
+    incarnation: Incarnation,
+}
+
+impl Survey for Surveyed {
+    fn tables(&self) -> Vec<TableName> {
+        vec![(*self.captured.table.name).clone()]
+    }
+
+    fn incarnation(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    fn check_kept(&mut self, needed: Scn) -> Result<()> {
+        let _ = needed;
+        todo!()
+    }
+
+    fn end_of_log(&mut self) -> Result<Offset> {
+        todo!()
+    }
+
+    fn cut(&mut self, table: &TableName, lower: Option<&Key>) -> Result<Vec<Chunk>> {
+        if *table != *self.captured.table.name {
+            let kind = ErrorKind::State("the state names a table that is not captured any more".into());
+            return Err(Error::from(kind).on(table));
+        }
+        let database = &self.captured.database;
+        Splitter::new(&*database.dialect, &self.captured.table, database.config.chunk_rows)?.cut(
+            &mut self.captured.connection,
+            lower,
+            CHUNKS_A_CALL,
+        )
+    }
+}
+
+fn text(connection: &mut Connection, query: &crate::dialect::Query) -> Result<String> {
+    let rows = connection.rows(&query.sql, &query.columns)?;
+    let text = rows.first().and_then(|row| row.first()).and_then(Field::text);
+    Ok(text.unwrap_or_default().trim_end().to_owned())
+}
+
+fn lock(connections: &Mutex<Connections>) -> MutexGuard<'_, Connections> {
+    connections.lock().unwrap_or_else(PoisonError::into_inner)
+}
