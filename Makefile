@@ -20,7 +20,7 @@ setup:
 	@scripts/setup.sh
 
 jar: setup
-	@$(MVN) package -DskipTests -Dspotless.check.skip
+	@$(MVN) package -DskipTests
 
 demo: setup
 	@scripts/demo.sh $(ARGS)

@@ -140,7 +140,7 @@ fn unknown_and_impossible_options_are_refused_by_name() {
 #[test]
 fn the_password_is_never_shown() {
     let config = Config::from_json(&minimal().to_string()).unwrap();
-    assert_eq!(config.password.reveal(), "hush-hush");
+    assert_eq!(config.password, Secret::new("hush-hush"));
     assert!(!format!("{config:?}").contains("hush"));
     let mut json = minimal();
     json["more"] = "hush-hush".into();

@@ -61,7 +61,6 @@ public final class StandIn implements AutoCloseable {
     options.put("schema-name", OrdersTable.SCHEMA);
     options.put("table-name", OrdersTable.NAME);
     options.put("odbc.driver", "PostgreSQL Unicode");
-    options.put("odbc.PORT", connection.get("PORT"));
     options.put("odbc.DATABASE", connection.get("DATABASE"));
     options.put("odbc.UseDeclareFetch", "1");
     options.put("odbc.Fetch", "1000");
