@@ -163,13 +163,13 @@ class RandomWorkloadTest {
     try (Statement statement = connection.createStatement()) {
       statement.execute("BEGIN");
       statement.execute("INSERT INTO \"BIZ\".\"ORDERS\" (\"ID\", \"CUSTOMER\") VALUES (-1, 'marker')");
+      long xid;
       try (ResultSet row = statement.executeQuery("SELECT pg_current_xact_id()::text")) {
         row.next();
-        long xid = row.getLong(1);
-        row.close();
-        statement.execute("COMMIT");
-        return xid;
+        xid = row.getLong(1);
       }
+      statement.execute("COMMIT");
+      return xid;
     }
   }
 

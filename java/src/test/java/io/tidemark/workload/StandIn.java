@@ -25,7 +25,7 @@ public final class StandIn implements AutoCloseable {
   }
 
   /** Starts one on a free port; it ends with this process at the latest. */
-  public static StandIn start() throws IOException, InterruptedException {
+  public static StandIn start() throws IOException {
     Path script = Path.of(System.getProperty("tidemark.test.basedir", "."), "sql", "logminer", "stand-in.sh");
     // Its server runs as another user where root runs the test, and must be able to reach its folder.
     Path folder = Path.of(System.getProperty("java.io.tmpdir"), "tidemark-stand-in-" + UUID.randomUUID());
@@ -82,11 +82,11 @@ public final class StandIn implements AutoCloseable {
   }
 
   @Override
-  public void close() throws IOException, InterruptedException {
+  public void close() throws IOException {
     run(script, "stop", folder.toString());
   }
 
-  private static String run(Path script, String... arguments) throws IOException, InterruptedException {
+  private static String run(Path script, String... arguments) throws IOException {
     String[] command = new String[arguments.length + 2];
     command[0] = "bash";
     command[1] = script.toString();
@@ -108,6 +108,9 @@ public final class StandIn implements AutoCloseable {
             String.join(" ", command) + " failed:\n" + printed + Files.readString(errors, StandardCharsets.UTF_8));
       }
       return printed.toString();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted", e);
     } finally {
       Files.delete(errors);
     }

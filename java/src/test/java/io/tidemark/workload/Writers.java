@@ -54,10 +54,15 @@ public final class Writers implements AutoCloseable {
 
   /** Stops all writers and reports the first failure of one, if any. */
   @Override
-  public void close() throws SQLException, InterruptedException {
+  public void close() throws SQLException {
     stopping = true;
-    for (Thread thread : threads) {
-      thread.join();
+    try {
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new SQLException("interrupted", e);
     }
     Throwable failure = failures.peek();
     if (failure != null) {
