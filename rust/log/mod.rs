@@ -58,21 +58,6 @@ pub trait LogReader: Send {
     fn incarnation(&self) -> Incarnation;
 }
 
-/// Opens log readers, each on a connection of its own, without saying of which database.
-pub trait LogOpener: Send + Sync {
-    /// Opens the log where a state left it.
-    ///
-    /// # Errors
-    /// `LogGone` if the log from `at.mine_from` on is no longer kept; connection errors.
-    fn open(&self, at: Opening) -> Result<Box<dyn LogReader>>;
-
-    /// Opens the log where it ends now; no transaction that is open or begins now is missed.
-    ///
-    /// # Errors
-    /// Connection and database errors.
-    fn open_new(&self) -> Result<(Opening, Box<dyn LogReader>)>;
-}
-
 /// The pair that a log reader is opened at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {

@@ -4,6 +4,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use tidemark::dialect::dameng::Dameng;
+use tidemark::dialect::mining::Mining;
 use tidemark::error::{Error, ErrorKind, Result};
 use tidemark::log::logminer::source::{Archive, ContentsRow, LogSource, MiningCall, OpenTransaction};
 use tidemark::position::{Incarnation, Scn, Xid};
@@ -254,7 +256,8 @@ impl LogSource for ScriptedLog {
             row(&ContentsRow {
                 scn: Scn(line.scn),
                 xid: Xid(line.xid),
-                operation: line.code,
+                code: i64::from(line.code),
+                operation: Dameng.operation(i64::from(line.code)),
                 roll_back: line.roll_back,
                 owner: if line.table.is_empty() { b"" } else { b"S" },
                 table: line.table.as_bytes(),
@@ -266,7 +269,7 @@ impl LogSource for ScriptedLog {
                 ssn: line.ssn,
                 continued: line.continued,
                 status: line.status,
-                local_micros: Some(line.scn as i64 * 1_000_000),
+                time: Some(b"2026-01-02 03:04:05.678901"),
             })?;
         }
         Ok(())

@@ -153,7 +153,7 @@ impl Decoder {
                 ))),
                 _ => ErrorKind::Redo(format!("{error}: {}", shortened(text))).into(),
             })?;
-        if row.skipped {
+        if row.is_skipped() {
             return mismatch("the record has an empty redo text");
         }
         captured.check_whole(&row, operation, &self.logging_hint)?;
@@ -162,23 +162,23 @@ impl Decoder {
         Ok(match operation {
             Operation::Insert => {
                 let after = values.begin(columns);
-                captured.fill(values, after, &row.after, text)?;
+                captured.fill(values, after, |column| row.after(column), text)?;
                 (None, Some(after))
             }
             Operation::Delete => {
                 let before = values.begin(columns);
-                captured.fill(values, before, &row.before, text)?;
+                captured.fill(values, before, |column| row.before(column), text)?;
                 (Some(before), None)
             }
             _ => {
                 let before = values.begin(columns);
-                captured.fill(values, before, &row.before, text)?;
+                captured.fill(values, before, |column| row.before(column), text)?;
                 // What SET does not name is the same: its bytes are shared.
                 let after = values.begin_copy(before);
-                for &column in &row.set {
+                for &column in row.set() {
                     let column = column as usize;
-                    if let (true, Some(Some(value))) = (captured.wants(column), row.after.get(column)) {
-                        put(values, after, column, value).map_err(|error| captured.named(column, error, text))?;
+                    if let (true, Some(value)) = (captured.wants(column), row.after(column)) {
+                        put(values, after, column, &value).map_err(|error| captured.named(column, error, text))?;
                     }
                 }
                 (Some(before), Some(after))
@@ -223,15 +223,11 @@ impl Captured {
     /// A row of which a wanted column is missing must not go out: what is missing would look like NULL. Columns that
     /// the table did not have when it was captured take nothing away and pass.
     fn check_whole(&self, row: &Row<'_>, operation: Operation, logging_hint: &str) -> Result<()> {
-        let values = if operation == Operation::Insert {
-            &row.after
-        } else {
-            &row.before
+        let is_missing = |column: usize| match operation {
+            Operation::Insert => row.after(column).is_none(),
+            _ => row.before(column).is_none(),
         };
-        let missing = self
-            .wanted
-            .iter()
-            .find(|&&column| values.get(column).is_none_or(Option::is_none));
+        let missing = self.wanted.iter().find(|&&column| is_missing(column));
         let Some(&missing) = missing else {
             return Ok(());
         };
@@ -240,10 +236,10 @@ impl Captured {
             .columns
             .get(missing)
             .map_or("?", |column| column.name.as_str());
-        if operation == Operation::Insert || row.unknown > 0 {
+        if operation == Operation::Insert || row.unknown() > 0 {
             return mismatch(format!(
                 "the redo text lacks column '{name}' and has {} that the table had not when it was captured",
-                row.unknown
+                row.unknown()
             ));
         }
         Err(ErrorKind::LoggingMode(format!(
@@ -252,10 +248,16 @@ impl Captured {
         .into())
     }
 
-    fn fill(&self, values: &mut ValueBuffer, image: Image, row: &[Option<Redo<'_>>], text: &[u8]) -> Result<()> {
+    fn fill<'v>(
+        &self,
+        values: &mut ValueBuffer,
+        image: Image,
+        of: impl Fn(usize) -> Option<Redo<'v>>,
+        text: &[u8],
+    ) -> Result<()> {
         for &column in &self.wanted {
-            if let Some(Some(value)) = row.get(column) {
-                put(values, image, column, value).map_err(|error| self.named(column, error, text))?;
+            if let Some(value) = of(column) {
+                put(values, image, column, &value).map_err(|error| self.named(column, error, text))?;
             }
         }
         Ok(())

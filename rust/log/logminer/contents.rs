@@ -1,48 +1,17 @@
-//! From the rows of a mining call to records: what each operation code means, texts put together again, changes into the
+//! From the rows of a mining call to records: what becomes of each operation, texts put together again, changes into the
 //! transaction buffer, begins and ends into a list in log order.
 
 use std::collections::HashMap;
 
 use crate::catalog::Table;
+use crate::dialect::mining::Operation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::faults::Faults;
 use crate::log::logminer::source::ContentsRow;
 use crate::log::logminer::windows::{Identity, Sieve};
 use crate::log::transactions::{Action, Record, Transactions};
 use crate::position::{RecordSet, Scn, Xid};
-
-/// What a record does, by its operation code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
-    /// 1: a row inserted.
-    Insert,
-    /// 2: a row deleted.
-    Delete,
-    /// 3: a row updated.
-    Update,
-    /// 4: updates of one statement. No form of its text is known, so it is an error for a captured table.
-    BatchUpdate,
-    /// 5: a statement of the data definition language.
-    Ddl,
-    /// 6: a transaction begins.
-    Start,
-    /// 7: a transaction commits.
-    Commit,
-    /// 13: a large value is made.
-    LobNew,
-    /// 14: a piece of a large value. The change that it belongs to says that the value stands outside the row.
-    LobData,
-    /// 15: a transaction is prepared, and open still.
-    Prepare,
-    /// 36: a transaction is rolled back whole.
-    Rollback,
-    /// 37: a sequence moves; no row changes.
-    Sequence,
-    /// 38: a prepared transaction commits.
-    CommitPrepared,
-    /// 255: a change that the log cannot show.
-    Unsupported,
-}
+use crate::row::zone::Zone;
 
 /// What becomes of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,55 +37,30 @@ pub enum Bound {
     Rollback,
 }
 
-impl Operation {
-    /// The operation of a code.
-    ///
-    /// # Errors
-    /// Corrupt log for a code that nothing is known of: its meaning must not be guessed.
-    pub fn of(code: i32) -> Result<Self> {
-        Ok(match code {
-            1 => Operation::Insert,
-            2 => Operation::Delete,
-            3 => Operation::Update,
-            4 => Operation::BatchUpdate,
-            5 => Operation::Ddl,
-            6 => Operation::Start,
-            7 => Operation::Commit,
-            13 => Operation::LobNew,
-            14 => Operation::LobData,
-            15 => Operation::Prepare,
-            36 => Operation::Rollback,
-            37 => Operation::Sequence,
-            38 => Operation::CommitPrepared,
-            255 => Operation::Unsupported,
-            other => return Err(ErrorKind::CorruptLog(format!("operation code {other} is not known")).into()),
-        })
+/// Every operation has a rule.
+fn rule(operation: Operation) -> Rule {
+    match operation {
+        Operation::Insert => Rule::Buffer(Action::Insert),
+        Operation::Delete => Rule::Buffer(Action::Delete),
+        Operation::Update => Rule::Buffer(Action::Update),
+        Operation::Schema => Rule::Buffer(Action::Schema),
+        Operation::BatchUpdate | Operation::Unsupported => Rule::Buffer(Action::Unsupported),
+        Operation::Start => Rule::Bound(Bound::Start),
+        Operation::Prepare => Rule::Bound(Bound::Prepare),
+        Operation::Commit | Operation::CommitPrepared => Rule::Bound(Bound::Commit),
+        Operation::Rollback => Rule::Bound(Bound::Rollback),
+        Operation::LobBegin | Operation::LobData | Operation::Sequence => Rule::Pass,
     }
+}
 
-    fn rule(self) -> Rule {
-        match self {
-            Operation::Insert => Rule::Buffer(Action::Insert),
-            Operation::Delete => Rule::Buffer(Action::Delete),
-            Operation::Update => Rule::Buffer(Action::Update),
-            Operation::Ddl => Rule::Buffer(Action::Schema),
-            Operation::BatchUpdate | Operation::Unsupported => Rule::Buffer(Action::Unsupported),
-            Operation::Start => Rule::Bound(Bound::Start),
-            Operation::Prepare => Rule::Bound(Bound::Prepare),
-            Operation::Commit | Operation::CommitPrepared => Rule::Bound(Bound::Commit),
-            Operation::Rollback => Rule::Bound(Bound::Rollback),
-            Operation::LobNew | Operation::LobData | Operation::Sequence => Rule::Pass,
-        }
-    }
+/// Whether an operation commits a transaction.
+pub(super) fn commits(operation: Operation) -> bool {
+    rule(operation) == Rule::Bound(Bound::Commit)
+}
 
-    /// Whether the record commits a transaction.
-    pub fn commits(self) -> bool {
-        self.rule() == Rule::Bound(Bound::Commit)
-    }
-
-    /// Whether the record begins or ends a transaction.
-    pub fn is_bound(self) -> bool {
-        matches!(self.rule(), Rule::Bound(_))
-    }
+/// Whether an operation begins or ends a transaction.
+pub(super) fn is_bound(operation: Operation) -> bool {
+    matches!(rule(operation), Rule::Bound(_))
 }
 
 /// A record that begins or ends a transaction.
@@ -128,8 +72,8 @@ pub struct Control {
     pub xid: Xid,
     /// What it does.
     pub bound: Bound,
-    /// Its time in microseconds since the epoch, in the server's zone.
-    pub local_micros: Option<i64>,
+    /// Of a COMMIT: when, in microseconds since the epoch.
+    pub micros: i64,
 }
 
 /// Which tables are captured, by the names that the log gives them.
@@ -177,7 +121,8 @@ struct Unfinished {
 
 /// Takes in the rows of one mining call.
 #[derive(Debug)]
-pub struct Contents {
+pub struct Contents<'z> {
+    zone: &'z Zone,
     sieve: Sieve,
     controls: Vec<Control>,
     unsorted: bool,
@@ -185,10 +130,11 @@ pub struct Contents {
     rows: u64,
 }
 
-impl Contents {
-    /// For the rows that a sieve lets through.
-    pub fn new(sieve: Sieve) -> Self {
+impl<'z> Contents<'z> {
+    /// For the rows that a sieve lets through, of a server in a zone.
+    pub fn new(sieve: Sieve, zone: &'z Zone) -> Self {
         Contents {
+            zone,
             sieve,
             controls: Vec::new(),
             unsorted: false,
@@ -230,7 +176,12 @@ impl Contents {
                 return self.go_on(unfinished, row, transactions);
             }
         }
-        let operation = Operation::of(row.operation)?;
+        let operation = row.operation.ok_or_else(|| {
+            Error::from(ErrorKind::CorruptLog(format!(
+                "operation code {} is not known, its meaning cannot be guessed",
+                row.code
+            )))
+        })?;
         let identity = || {
             let rs_id = RecordSet::new(row.rs_id)
                 .ok_or_else(|| Error::from(ErrorKind::CorruptLog("the name of a record set is too long".into())))?;
@@ -245,14 +196,14 @@ impl Contents {
         let mut buffered = None;
         if let Some(identity) = self.sieve.is_new(row.scn, identity)? {
             if faults.lets_pass(row.status)? {
-                match operation.rule() {
+                match rule(operation) {
                     Rule::Buffer(action) => {
                         if let Some(table) = tables.find(row.owner, row.table) {
                             transactions.push(row.xid, record(row, table, action, &identity), row.row_id, row.redo);
                             buffered = Some(identity);
                         }
                     }
-                    Rule::Bound(bound) => self.bound(row, bound),
+                    Rule::Bound(bound) => self.bound(row, bound)?,
                     Rule::Pass => faults.pass(operation),
                 }
             }
@@ -263,14 +214,22 @@ impl Contents {
         Ok(())
     }
 
-    fn bound(&mut self, row: &ContentsRow<'_>, bound: Bound) {
+    fn bound(&mut self, row: &ContentsRow<'_>, bound: Bound) -> Result<()> {
+        let mut micros = 0;
+        if bound == Bound::Commit {
+            let time = row
+                .time
+                .ok_or_else(|| Error::from(ErrorKind::CorruptLog("a COMMIT record has no time".into())))?;
+            micros = self.zone.epoch_micros(time)?;
+        }
         self.unsorted |= self.controls.last().is_some_and(|last| last.scn > row.scn);
         self.controls.push(Control {
             scn: row.scn,
             xid: row.xid,
             bound,
-            local_micros: row.local_micros,
+            micros,
         });
+        Ok(())
     }
 
     fn go_on(&mut self, unfinished: Unfinished, row: &ContentsRow<'_>, transactions: &mut Transactions) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What to do about records that cannot be read, and the count of those passed over: nothing is skipped in silence.
 
+use crate::dialect::mining::Operation;
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::logminer::contents::Operation;
 
 /// What to do about a fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Faults {
 
     /// Counts a record that says nothing about a row.
     pub fn pass(&mut self, operation: Operation) {
-        if matches!(operation, Operation::LobNew | Operation::LobData) {
+        if matches!(operation, Operation::LobBegin | Operation::LobData) {
             if self.skipped.large_values == 0 {
                 log::warn!("the log shows pieces of large values; they are not read, their rows say 'not available'");
             }

@@ -8,6 +8,7 @@ use crate::log::logminer::source::{Archive, LogSource, MiningCall};
 use crate::log::logminer::windows::Windows;
 use crate::log::transactions::{Transaction, Transactions};
 use crate::position::{Scn, Xid};
+use crate::row::zone::Zone;
 
 /// A search for one transaction.
 pub struct Search<'a> {
@@ -19,6 +20,8 @@ pub struct Search<'a> {
     pub window_bytes: u64,
     /// The captured tables.
     pub index: &'a mut TableIndex,
+    /// The server's zone.
+    pub zone: &'a Zone,
     /// What to do about faults.
     pub faults: &'a mut Faults,
 }
@@ -46,7 +49,7 @@ impl Search<'_> {
 
     fn mine(&mut self, source: &mut impl LogSource, files: &[Archive], from: Scn, before: Scn) -> Result<Transaction> {
         let mut transactions = Transactions::default();
-        let mut contents = Contents::new(Windows::new(from, 0).sift());
+        let mut contents = Contents::new(Windows::new(from, 0).sift(), self.zone);
         let call = MiningCall { files, from };
         source.mine(&call, &mut |row| {
             if row.xid == self.xid && row.scn < before {

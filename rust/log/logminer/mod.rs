@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! source       what is asked of a database: files, ends, open transactions, a mining call
+//! session      the same over a connection
 //! archives     which files cover a range of the log, and whether they are kept
 //! windows      which files a mining call reads, and which records are new
 //! contents     rows to records: operation codes, texts put together, bounds of transactions
@@ -11,6 +12,7 @@
 //! delivery     a committed transaction in fragments
 //! mine_back    the START of a transaction that began before mining did
 //! reader       the log reader over all of them
+//! opener       opens log readers
 //! redo_sql     the parser of redo texts
 //! ```
 
@@ -20,7 +22,9 @@ pub mod contents;
 pub mod delivery;
 pub mod faults;
 mod mine_back;
+pub mod opener;
 pub mod reader;
 pub mod redo_sql;
+pub mod session;
 pub mod source;
 pub mod windows;

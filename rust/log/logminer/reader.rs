@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
 use crate::log::logminer::changes::{CapturedTable, Decoder};
 use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
@@ -15,6 +15,7 @@ use crate::log::transactions::{Transaction, Transactions};
 use crate::log::undo::Form;
 use crate::log::{LogEvent, LogReader, Opening, Progress, TransactionHead};
 use crate::position::{CommitPosition, Incarnation, Position, Scn, Xid};
+use crate::row::zone::Zone;
 
 /// What a job says about reading the log.
 #[derive(Clone, Debug)]
@@ -31,8 +32,8 @@ pub struct Settings {
     pub on_mismatch: OnFault,
     /// Whether texts with apostrophes that were not doubled are read by guess.
     pub lenient: bool,
-    /// Seconds that the server's zone is ahead of UTC.
-    pub zone_offset_seconds: i32,
+    /// `server-time-zone`
+    pub zone: Zone,
     /// How the log marks undone changes, where it is known.
     pub undo: Form,
     /// What to set so that the log holds whole rows.
@@ -51,7 +52,7 @@ impl Default for Settings {
             on_corruption: OnFault::Fail,
             on_mismatch: OnFault::Fail,
             lenient: false,
-            zone_offset_seconds: 0,
+            zone: Zone::UTC,
             undo: Form::Unknown,
             logging_hint: "see the setup script".into(),
         }
@@ -175,7 +176,8 @@ impl<S: LogSource> LogMinerReader<S> {
                 self.progress.complete_to = reached;
                 return Ok(if moved { Mined::End } else { Mined::Nothing });
             };
-            let mut contents = Contents::new(self.windows.sift());
+            let zone = self.settings.zone.clone();
+            let mut contents = Contents::new(self.windows.sift(), &zone);
             let mined = self.read(&window, &mut contents);
             match mined {
                 Ok(()) => return self.take_in(&window, contents).map(|()| Mined::Rows),
@@ -190,7 +192,7 @@ impl<S: LogSource> LogMinerReader<S> {
         }
     }
 
-    fn read(&mut self, window: &Window, contents: &mut Contents) -> Result<()> {
+    fn read(&mut self, window: &Window, contents: &mut Contents<'_>) -> Result<()> {
         let (index, transactions, faults) = (&mut self.index, &mut self.transactions, &mut self.faults);
         let call = MiningCall {
             files: &window.files,
@@ -200,7 +202,7 @@ impl<S: LogSource> LogMinerReader<S> {
             .mine(&call, &mut |row| contents.take(row, index, transactions, faults))
     }
 
-    fn take_in(&mut self, window: &Window, contents: Contents) -> Result<()> {
+    fn take_in(&mut self, window: &Window, contents: Contents<'_>) -> Result<()> {
         let (controls, sieve) = contents.finish(&mut self.transactions)?;
         let highest = sieve.highest();
         self.windows.advance(window, sieve)?;
@@ -248,14 +250,10 @@ impl<S: LogSource> LogMinerReader<S> {
             Some(start) => start,
             None => self.find_start(&mut transaction, commit, xid)?,
         };
-        let local_micros = control.local_micros.ok_or_else(|| {
-            Error::from(ErrorKind::CorruptLog("a COMMIT record has no time".into()))
-                .at(format!("{commit}, transaction {xid}"))
-        })?;
         let head = TransactionHead {
             xid,
             commit,
-            commit_micros: local_micros - i64::from(self.settings.zone_offset_seconds) * 1_000_000,
+            commit_micros: control.micros,
             start,
             next_scn: self.transactions.oldest_start().unwrap_or(scn),
         };
@@ -274,6 +272,7 @@ impl<S: LogSource> LogMinerReader<S> {
             before: self.mined_from,
             window_bytes: self.settings.window_bytes,
             index: &mut self.index,
+            zone: &self.settings.zone,
             faults: &mut self.faults,
         };
         let earlier = search.run(&mut self.source).map_err(|error| {

@@ -1,5 +1,6 @@
 //! What the log reader asks of a database, and the rows that it gets back: the seam between mining and connections.
 
+use crate::dialect::mining::Operation;
 use crate::error::{Error, Result};
 use crate::position::{Incarnation, Scn, Xid};
 
@@ -41,7 +42,9 @@ pub struct ContentsRow<'a> {
     /// Its transaction.
     pub xid: Xid,
     /// What it does, in the database's own numbers.
-    pub operation: i32,
+    pub code: i64,
+    /// What it does; `None` for a code without a rule, which is an error.
+    pub operation: Option<Operation>,
     /// Whether it is, or belongs to, an undone change.
     pub roll_back: bool,
     /// The table's owner; empty where the record has no table.
@@ -64,8 +67,8 @@ pub struct ContentsRow<'a> {
     pub continued: bool,
     /// Zero, or why the record could not be read.
     pub status: i32,
-    /// The record's time in microseconds since the epoch, in the server's zone; `None` where the view has NULL.
-    pub local_micros: Option<i64>,
+    /// The record's time on the server's clock, as text; `None` where the view has NULL.
+    pub time: Option<&'a [u8]>,
 }
 
 /// What to mine.

@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 
+use crate::dialect::mining::Operation;
 use crate::error::{ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
-use crate::log::logminer::contents::Operation;
+use crate::log::logminer::contents::{commits, is_bound};
 use crate::log::logminer::source::Archive;
 use crate::position::{RecordSet, Scn, Xid};
 
@@ -103,8 +104,11 @@ impl Windows {
 
     /// Begins to sift the rows of a window.
     pub fn sift(&self) -> Sieve {
-        let count = |commits: bool| {
-            let had = self.had.iter().filter(|(what, _)| !commits || what.operation.commits());
+        let count = |of_commits: bool| {
+            let had = self
+                .had
+                .iter()
+                .filter(|(what, _)| !of_commits || commits(what.operation));
             had.map(|(_, &count)| u64::from(count)).sum()
         };
         Sieve {
@@ -126,7 +130,7 @@ impl Windows {
         let lost = sieve
             .due
             .iter()
-            .find(|(what, count)| **count > 0 && what.operation.is_bound());
+            .find(|(what, count)| **count > 0 && is_bound(what.operation));
         if let (true, Some((what, _))) = (complete, lost) {
             return Err(ErrorKind::CorruptLog(format!(
                 "the {:?} record of transaction {} at scn {} was there and did not come again",
@@ -173,10 +177,10 @@ impl Sieve {
             if let Some(due @ 1..) = self.due.get_mut(&identity) {
                 *due -= 1;
                 self.had -= 1;
-                self.commits_due -= u64::from(identity.operation.commits());
+                self.commits_due -= u64::from(commits(identity.operation));
                 return Ok(None);
             }
-            if identity.operation.commits() && self.commits_due > 0 {
+            if commits(identity.operation) && self.commits_due > 0 {
                 return Err(ErrorKind::CorruptLog(format!(
                     "the commits at scn {scn} come in another order than before: {} is now in front",
                     identity.xid
