@@ -196,7 +196,7 @@ impl Point {
 }
 
 /// The name of a record set, at most 32 bytes (`RS_ID` of the LogMiner views); empty where the log has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RecordSet {
     length: u8,
     bytes: [u8; 32],

@@ -1,6 +1,8 @@
 //! What turns a database's log into transactions in commit order.
 
 pub mod logminer;
+pub mod transactions;
+pub mod undo;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +56,15 @@ pub trait LogReader: Send {
 
     /// Which log this is.
     fn incarnation(&self) -> Incarnation;
+}
+
+/// The pair that a log reader is opened at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Where mining begins, inclusive.
+    pub mine_from: Scn,
+    /// Transactions that commit before this cut are noted, those behind it are returned.
+    pub position: Position,
 }
 
 /// Where a log reader stands.

@@ -1,0 +1,96 @@
+//! Looking for a transaction's START before the place where mining began, in growing windows.
+
+use crate::error::{ErrorKind, Result};
+use crate::log::logminer::archives::Archives;
+use crate::log::logminer::contents::{Bound, Contents, TableIndex};
+use crate::log::logminer::faults::Faults;
+use crate::log::logminer::source::{Archive, LogSource, MiningCall};
+use crate::log::logminer::windows::Windows;
+use crate::log::transactions::{Transaction, Transactions};
+use crate::position::{Scn, Xid};
+use crate::row::zone::Zone;
+
+/// A search for one transaction.
+pub struct Search<'a> {
+    /// Which one.
+    pub xid: Xid,
+    /// Its records from here on are known already.
+    pub before: Scn,
+    /// Bytes of files that the first window takes; each further one takes twice as many.
+    pub window_bytes: u64,
+    /// The captured tables.
+    pub index: &'a mut TableIndex,
+    /// The server's zone.
+    pub zone: &'a Zone,
+    /// What to do about faults.
+    pub faults: &'a mut Faults,
+}
+
+impl Search<'_> {
+    /// The transaction's records before the known ones, from its START on.
+    ///
+    /// # Errors
+    /// `LogGone` when the log does not reach back to the START; database errors.
+    pub fn run(&mut self, source: &mut impl LogSource) -> Result<Transaction> {
+        let mut found = Transaction::default();
+        let mut bytes = self.window_bytes;
+        let mut before = self.before;
+        loop {
+            let archives = Archives::new(source.archives()?);
+            let (files, from) = window(&archives, before, bytes, self.before)?;
+            found.prepend(self.mine(source, &files, from, before)?);
+            if found.start().is_some() {
+                return Ok(found);
+            }
+            before = from;
+            bytes = bytes.saturating_mul(2);
+        }
+    }
+
+    fn mine(&mut self, source: &mut impl LogSource, files: &[Archive], from: Scn, before: Scn) -> Result<Transaction> {
+        let mut transactions = Transactions::default();
+        let mut contents = Contents::new(Windows::new(from, 0).sift(), self.zone);
+        let call = MiningCall { files, from };
+        source.mine(&call, &mut |row| {
+            if row.xid == self.xid && row.scn < before {
+                contents.take(row, self.index, &mut transactions, self.faults)?;
+            }
+            Ok(())
+        })?;
+        let (controls, _) = contents.finish(&mut transactions)?;
+        for control in controls.iter().filter(|control| control.bound == Bound::Start) {
+            transactions.start(self.xid, control.scn);
+        }
+        Ok(transactions.end(self.xid).unwrap_or_default())
+    }
+}
+
+/// The files of at most `bytes`, one at least, that hold what lies before an scn, and the first scn that they hold
+/// whole. An scn may lie in two files, so the last scn of the file before belongs to the window after this one.
+fn window(archives: &Archives, before: Scn, bytes: u64, known: Scn) -> Result<(Vec<Archive>, Scn)> {
+    let mut files = Vec::new();
+    let mut from = before;
+    let mut size = 0;
+    if let Some(last) = before.0.checked_sub(1) {
+        let candidates: Vec<&Archive> = archives.range(Scn(0), Scn(last)).collect();
+        for file in candidates.into_iter().rev() {
+            size += file.bytes;
+            if from < before && size > bytes {
+                break;
+            }
+            from = from.min(Scn(file.previous.0 + 1));
+            files.push(file.clone());
+        }
+    }
+    files.reverse();
+    if from < before {
+        archives.from(from)?;
+        return Ok((files, from));
+    }
+    Err(ErrorKind::LogGone {
+        needed: Scn(known.0.saturating_sub(1)),
+        oldest: archives.files().first().map(|file| file.first),
+        detail: "it has to reach back to the START of a transaction".into(),
+    }
+    .into())
+}

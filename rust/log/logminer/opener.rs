@@ -1,0 +1,58 @@
+//! Opens log readers, so that who reads need not know how the log is read.
+
+use std::sync::Arc;
+
+use crate::dialect::mining::Mining;
+use crate::error::Result;
+use crate::log::logminer::changes::CapturedTable;
+use crate::log::logminer::reader::{LogMinerReader, Settings};
+use crate::log::logminer::session::Session;
+use crate::log::{LogReader, Opening};
+use crate::odbc::Connection;
+use crate::split::TableName;
+
+/// What a job's log readers have in common.
+#[derive(Clone)]
+pub struct LogMiner {
+    dialect: Arc<dyn Mining>,
+    /// The captured tables; their numbers are those of the changes.
+    tables: Vec<CapturedTable>,
+    settings: Settings,
+}
+
+impl LogMiner {
+    /// Readers of the given tables' changes.
+    pub fn new(dialect: Arc<dyn Mining>, tables: Vec<CapturedTable>, settings: Settings) -> Self {
+        LogMiner {
+            dialect,
+            tables,
+            settings,
+        }
+    }
+
+    /// Opens the log where a state left it, on a connection that then belongs to the reader.
+    ///
+    /// # Errors
+    /// `LogGone` if the log from `at.mine_from` on is no longer kept; `Setup`, `LoggingMode`; database errors.
+    pub fn open(&self, connection: Connection, at: Opening) -> Result<Box<dyn LogReader>> {
+        let session = self.session(connection)?;
+        let reader = LogMinerReader::open(session, self.tables.clone(), self.settings.clone(), at)?;
+        Ok(Box::new(reader))
+    }
+
+    /// Opens the log where it ends now, on a connection that then belongs to the reader; no transaction that is open
+    /// or begins now is missed.
+    ///
+    /// # Errors
+    /// `Setup`, `LoggingMode`; database errors.
+    pub fn open_new(&self, connection: Connection) -> Result<(Opening, Box<dyn LogReader>)> {
+        let session = self.session(connection)?;
+        let (opening, reader) = LogMinerReader::open_new(session, self.tables.clone(), self.settings.clone())?;
+        Ok((opening, Box::new(reader)))
+    }
+
+    fn session(&self, connection: Connection) -> Result<Session> {
+        let names: Vec<&TableName> = self.tables.iter().map(|captured| &*captured.table.name).collect();
+        Session::new(connection, Arc::clone(&self.dialect), &names)
+    }
+}

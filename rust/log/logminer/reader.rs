@@ -1,0 +1,412 @@
+//! The log reader over mining calls.
+
+use std::collections::{HashSet, VecDeque};
+
+use crate::error::{ErrorKind, Result};
+use crate::log::logminer::archives::Archives;
+use crate::log::logminer::changes::{CapturedTable, Decoder};
+use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
+use crate::log::logminer::delivery::{Delivery, FragmentLimit};
+use crate::log::logminer::faults::{Faults, OnFault, Skipped};
+use crate::log::logminer::mine_back;
+use crate::log::logminer::source::{LogSource, MiningCall};
+use crate::log::logminer::windows::{Window, Windows};
+use crate::log::transactions::{Transaction, Transactions};
+use crate::log::undo::Form;
+use crate::log::{LogEvent, LogReader, Opening, Progress, TransactionHead};
+use crate::position::{CommitPosition, Incarnation, Position, Scn, Xid};
+use crate::row::zone::Zone;
+
+/// What a job says about reading the log.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `log.window.bytes`: files of one mining call.
+    pub window_bytes: u64,
+    /// Where fragments end.
+    pub fragment: FragmentLimit,
+    /// `log.switch`: whether the server may be told to begin a new log file.
+    pub may_switch: bool,
+    /// `log.on-corruption`
+    pub on_corruption: OnFault,
+    /// `log.on-dictionary-mismatch`
+    pub on_mismatch: OnFault,
+    /// Whether texts with apostrophes that were not doubled are read by guess.
+    pub lenient: bool,
+    /// `server-time-zone`
+    pub zone: Zone,
+    /// How the log marks undone changes, where it is known.
+    pub undo: Form,
+    /// What to set so that the log holds whole rows.
+    pub logging_hint: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            window_bytes: 512 << 20,
+            fragment: FragmentLimit {
+                rows: 10_000,
+                bytes: 64 << 20,
+            },
+            may_switch: false,
+            on_corruption: OnFault::Fail,
+            on_mismatch: OnFault::Fail,
+            lenient: false,
+            zone: Zone::UTC,
+            undo: Form::Unknown,
+            logging_hint: "see the setup script".into(),
+        }
+    }
+}
+
+/// Reads a log through mining calls (design 3.1).
+pub struct LogMinerReader<S> {
+    source: S,
+    settings: Settings,
+    tables: Vec<CapturedTable>,
+    index: TableIndex,
+    decoder: Decoder,
+    faults: Faults,
+    form: Form,
+    incarnation: Incarnation,
+    /// Where mining began: what stands before it is known only by mining back.
+    mined_from: Scn,
+    /// Commits before this cut are noted, not returned.
+    opened: Position,
+    windows: Windows,
+    transactions: Transactions,
+    /// What the last mining call left to be applied.
+    controls: VecDeque<Control>,
+    call: Option<Call>,
+    delivery: Option<Delivery>,
+    progress: Progress,
+    /// Commits returned or noted that are not yet known to be closed in the database.
+    noted: HashSet<Xid>,
+    /// How many may be noted before the database is asked which of them are closed.
+    noted_limit: usize,
+}
+
+/// A mining call whose rows have all come.
+#[derive(Debug)]
+struct Call {
+    highest: Scn,
+    end: Option<Scn>,
+}
+
+/// What came of looking for more log.
+enum Mined {
+    /// A mining call, whose rows are to be applied.
+    Rows,
+    /// No rows, but the log is known to be read farther than before.
+    End,
+    /// Nothing.
+    Nothing,
+}
+
+const NOTED_LIMIT: usize = 100_000;
+
+impl<S: LogSource> LogMinerReader<S> {
+    /// Opens the log at a pair that a state has kept.
+    ///
+    /// # Errors
+    /// `LogGone` if the log from `at.mine_from` on is no longer kept; database errors.
+    pub fn open(mut source: S, tables: Vec<CapturedTable>, settings: Settings, at: Opening) -> Result<Self> {
+        Archives::new(source.archives()?)
+            .from(at.mine_from)
+            .map_err(|error| error.doing("opening the log"))?;
+        let incarnation = source.incarnation()?;
+        Ok(LogMinerReader {
+            index: TableIndex::new(tables.iter().map(|captured| &*captured.table)),
+            decoder: Decoder::new(&tables, settings.lenient, settings.logging_hint.clone()),
+            faults: Faults {
+                on_corruption: settings.on_corruption,
+                on_mismatch: settings.on_mismatch,
+                skipped: Skipped::default(),
+            },
+            form: settings.undo,
+            incarnation,
+            mined_from: at.mine_from,
+            opened: at.position,
+            windows: Windows::new(at.mine_from, settings.window_bytes),
+            transactions: Transactions::default(),
+            controls: VecDeque::new(),
+            call: None,
+            delivery: None,
+            progress: Progress {
+                position: Position::before(at.mine_from),
+                next_scn: at.mine_from,
+                complete_to: None,
+            },
+            noted: HashSet::new(),
+            noted_limit: NOTED_LIMIT,
+            source,
+            settings,
+            tables,
+        })
+    }
+
+    /// Opens the log where it ends now, so that no transaction that is open or begins now is missed (design 3.1.5).
+    ///
+    /// # Errors
+    /// Database errors.
+    pub fn open_new(mut source: S, tables: Vec<CapturedTable>, settings: Settings) -> Result<(Opening, Self)> {
+        let opening = opening(&mut source).map_err(|error| error.doing("finding the end of the log"))?;
+        Ok((opening, LogMinerReader::open(source, tables, settings, opening)?))
+    }
+
+    /// How many records were passed over.
+    pub fn skipped(&self) -> Skipped {
+        self.faults.skipped
+    }
+
+    /// Memory that buffered transactions take.
+    pub fn buffered_bytes(&self) -> usize {
+        self.transactions.size()
+    }
+
+    /// One mining call, if there is anything new to read.
+    fn mine(&mut self) -> Result<Mined> {
+        let mut again = false;
+        loop {
+            let archives = Archives::new(self.source.archives()?);
+            let Some(window) = self.windows.plan(&archives)? else {
+                // Nothing was written since the log was read to its end, so this end is reached too.
+                let reached = self.progress.complete_to.max(Some(archives.end()));
+                let moved = reached != self.progress.complete_to;
+                self.progress.complete_to = reached;
+                return Ok(if moved { Mined::End } else { Mined::Nothing });
+            };
+            let zone = self.settings.zone.clone();
+            let mut contents = Contents::new(self.windows.sift(), &zone);
+            let mined = self.read(&window, &mut contents);
+            match mined {
+                Ok(()) => return self.take_in(&window, contents).map(|()| Mined::Rows),
+                // A file was moved between the question and the call: look once more.
+                Err(error) if !again && contents.rows() == 0 && self.source.is_missing_file(&error) => {
+                    log::warn!("a log file has gone, the files are looked up again: {error}");
+                    self.windows.again();
+                    again = true;
+                }
+                Err(error) => return Err(error.doing("mining the log").at(format!("scn {}", window.from))),
+            }
+        }
+    }
+
+    fn read(&mut self, window: &Window, contents: &mut Contents<'_>) -> Result<()> {
+        let (index, transactions, faults) = (&mut self.index, &mut self.transactions, &mut self.faults);
+        let call = MiningCall {
+            files: &window.files,
+            from: window.from,
+        };
+        self.source
+            .mine(&call, &mut |row| contents.take(row, index, transactions, faults))
+    }
+
+    fn take_in(&mut self, window: &Window, contents: Contents<'_>) -> Result<()> {
+        let (controls, sieve) = contents.finish(&mut self.transactions)?;
+        let highest = sieve.highest();
+        self.windows.advance(window, sieve)?;
+        self.controls = controls.into();
+        self.call = Some(Call {
+            highest,
+            end: window.end,
+        });
+        Ok(())
+    }
+
+    /// Applies a record that begins or ends a transaction.
+    fn apply(&mut self, control: Control) -> Result<()> {
+        match control.bound {
+            Bound::Start => self.transactions.start(control.xid, control.scn),
+            Bound::Prepare => self.transactions.prepare(control.xid),
+            Bound::Rollback => {
+                if let Some(dropped) = self.transactions.end(control.xid) {
+                    if dropped.start().is_some() {
+                        self.form.learn(dropped.marked(), dropped.entries().len());
+                    }
+                }
+            }
+            Bound::Commit => return self.commit(control),
+        }
+        self.moved_to(control.scn, None);
+        Ok(())
+    }
+
+    fn commit(&mut self, control: Control) -> Result<()> {
+        let Control { scn, xid, .. } = control;
+        let here = self.progress.position;
+        let commit = CommitPosition {
+            scn,
+            nth: if here.scn == scn { here.commits } else { 0 },
+        };
+        let transaction = self.transactions.end(xid);
+        self.note(xid)?;
+        if self.opened.includes(commit) {
+            self.moved_to(scn, Some(commit));
+            return Ok(());
+        }
+        let mut transaction = transaction.unwrap_or_default();
+        let start = match transaction.start() {
+            Some(start) => start,
+            None => self.find_start(&mut transaction, commit, xid)?,
+        };
+        let head = TransactionHead {
+            xid,
+            commit,
+            commit_micros: control.micros,
+            start,
+            next_scn: self.transactions.oldest_start().unwrap_or(scn),
+        };
+        self.delivery = Delivery::new(head, transaction, &mut self.form, &mut self.decoder)?;
+        match self.delivery {
+            // Half out, it is needed from its START on, also where that was found by mining back.
+            Some(_) => self.progress.next_scn = self.progress.next_scn.min(start),
+            None => self.moved_to(scn, Some(commit)),
+        }
+        Ok(())
+    }
+
+    fn find_start(&mut self, transaction: &mut Transaction, commit: CommitPosition, xid: Xid) -> Result<Scn> {
+        let mut search = mine_back::Search {
+            xid,
+            before: self.mined_from,
+            window_bytes: self.settings.window_bytes,
+            index: &mut self.index,
+            zone: &self.settings.zone,
+            faults: &mut self.faults,
+        };
+        let earlier = search.run(&mut self.source).map_err(|error| {
+            error
+                .doing("looking for the START of a transaction that began before the first record read")
+                .at(format!("{commit}, transaction {xid}"))
+        })?;
+        transaction.prepend(earlier);
+        transaction
+            .start()
+            .ok_or_else(|| ErrorKind::Internal("a START was found and is not there".into()).into())
+    }
+
+    fn note(&mut self, xid: Xid) -> Result<()> {
+        self.noted.insert(xid);
+        if self.noted.len() > self.noted_limit {
+            self.forget_closed()?;
+            self.noted_limit = NOTED_LIMIT.max(2 * self.noted.len());
+        }
+        Ok(())
+    }
+
+    /// The noted transactions that are still open; the others are forgotten.
+    fn forget_closed(&mut self) -> Result<Vec<String>> {
+        let mut open = self.source.open_transactions()?;
+        open.retain(|open| self.noted.contains(&open.xid));
+        self.noted = open.iter().map(|open| open.xid).collect();
+        Ok(open
+            .iter()
+            .map(|open| format!("transaction {} of {}", open.xid, open.session))
+            .collect())
+    }
+
+    /// Everything up to a record is out or noted.
+    fn moved_to(&mut self, scn: Scn, commit: Option<CommitPosition>) {
+        let progress = &mut self.progress;
+        if let Some(commit) = commit {
+            progress.position = Position::after(commit);
+        } else if scn > progress.position.scn {
+            progress.position = Position::before(scn);
+        }
+        progress.next_scn = self.transactions.oldest_start().unwrap_or(scn).min(scn);
+        // A record at this scn proves that everything below it has been read.
+        if let Some(below) = scn.0.checked_sub(1) {
+            progress.complete_to = progress.complete_to.max(Some(Scn(below)));
+        }
+    }
+}
+
+/// `E` first, then the open transactions, then `E` again: a transaction that is not among the open ones and began
+/// before the first `E` is committed before the second.
+fn opening(source: &mut impl LogSource) -> Result<Opening> {
+    let end = Archives::new(source.archives()?).end();
+    let open = source.open_transactions()?;
+    let oldest = open
+        .iter()
+        .filter_map(|open| open.start)
+        .filter(|start| start.0 > 0)
+        .min();
+    let position = Archives::new(source.archives()?).end();
+    Ok(Opening {
+        mine_from: oldest.map_or(end, |oldest| oldest.min(end)),
+        position: Position::before(position),
+    })
+}
+
+impl<S: LogSource> LogReader for LogMinerReader<S> {
+    fn poll(&mut self) -> Result<Option<LogEvent>> {
+        loop {
+            if let Some(delivery) = &mut self.delivery {
+                let event = delivery.next(
+                    &mut self.decoder,
+                    &self.tables,
+                    self.settings.fragment,
+                    &mut self.faults,
+                )?;
+                if event.is_some() {
+                    return Ok(event);
+                }
+            }
+            if let Some(delivery) = self.delivery.take() {
+                let commit = delivery.head().commit;
+                self.moved_to(commit.scn, Some(commit));
+            } else if let Some(control) = self.controls.pop_front() {
+                self.apply(control)?;
+            } else if let Some(call) = self.call.take() {
+                self.moved_to(call.highest, None);
+                self.progress.complete_to = self.progress.complete_to.max(call.end);
+                return Ok(Some(LogEvent::Progress(self.progress)));
+            } else {
+                match self.mine()? {
+                    Mined::Rows => {}
+                    Mined::End => return Ok(Some(LogEvent::Progress(self.progress))),
+                    Mined::Nothing => return Ok(None),
+                }
+            }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    fn visible_end(&mut self) -> Result<Scn> {
+        let end = self.source.visible_end()?;
+        // More records may have joined this very scn since the log was last read to its end.
+        if self.progress.position.scn <= end {
+            self.progress.complete_to = self.progress.complete_to.min(end.0.checked_sub(1).map(Scn));
+        }
+        Ok(end)
+    }
+
+    fn still_open(&mut self) -> Result<Vec<String>> {
+        if self.noted.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.forget_closed()
+    }
+
+    fn push(&mut self) -> Result<bool> {
+        if self.settings.may_switch {
+            self.source
+                .switch_log()
+                .map_err(|error| error.doing("switching the log"))?;
+        }
+        Ok(self.settings.may_switch)
+    }
+
+    fn check_kept(&mut self, needed: Scn) -> Result<()> {
+        let archives = Archives::new(self.source.archives()?);
+        archives.from(needed).map(|_| ())
+    }
+
+    fn incarnation(&self) -> Incarnation {
+        self.incarnation
+    }
+}

@@ -1,0 +1,126 @@
+//! What the log reader asks of a database, and the rows that it gets back: the seam between mining and connections.
+
+use crate::dialect::mining::Operation;
+use crate::error::{Error, Result};
+use crate::position::{Incarnation, Scn, Xid};
+
+/// An archived log file as the database lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Archive {
+    /// Where it lies on the server.
+    pub path: String,
+    /// The first scn in it.
+    pub first: Scn,
+    /// The last scn in it; grows while the file is written.
+    pub last: Scn,
+    /// The last scn of the file before it, whether that one is kept or not.
+    pub previous: Scn,
+    /// Its number among the files; equal for copies in several destinations.
+    pub sequence: u64,
+    /// How many bytes of it are written.
+    pub bytes: u64,
+    /// Whether the server still writes it.
+    pub active: bool,
+}
+
+/// A transaction that is open in the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenTransaction {
+    /// Which one.
+    pub xid: Xid,
+    /// The scn of its START record; `None` if it has written nothing.
+    pub start: Option<Scn>,
+    /// The session, for a person.
+    pub session: String,
+}
+
+/// A record of the log as the view of the mining session gives it; everything is borrowed from the fetch buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ContentsRow<'a> {
+    /// Where the record stands.
+    pub scn: Scn,
+    /// Its transaction.
+    pub xid: Xid,
+    /// What it does, in the database's own numbers.
+    pub code: i64,
+    /// What it does; `None` for a code without a rule, which is an error.
+    pub operation: Option<Operation>,
+    /// Whether it is, or belongs to, an undone change.
+    pub roll_back: bool,
+    /// The table's owner; empty where the record has no table.
+    pub owner: &'a [u8],
+    /// The table; empty where the record has none.
+    pub table: &'a [u8],
+    /// Identifies the row inside its transaction; empty where there is none.
+    pub row_id: &'a [u8],
+    /// The database's number of the table.
+    pub object_id: u64,
+    /// The table's version, as the database counts its shapes.
+    pub object_version: u32,
+    /// The text, or a piece of it; `None` where the view has NULL.
+    pub redo: Option<&'a [u8]>,
+    /// Name of the record set.
+    pub rs_id: &'a [u8],
+    /// Number inside the record set.
+    pub ssn: u32,
+    /// Whether the text goes on in the next row.
+    pub continued: bool,
+    /// Zero, or why the record could not be read.
+    pub status: i32,
+    /// The record's time on the server's clock, as text; `None` where the view has NULL.
+    pub time: Option<&'a [u8]>,
+}
+
+/// What to mine.
+#[derive(Clone, Copy, Debug)]
+pub struct MiningCall<'a> {
+    /// The files, each once, in log order.
+    pub files: &'a [Archive],
+    /// The first scn that is wanted, inclusive. Rows before it may come and are dropped.
+    pub from: Scn,
+}
+
+/// A database with LogMiner. One connection is enough: no cursor is open between two calls.
+pub trait LogSource: Send {
+    /// All archived files of this log, in any order; a file may be listed more than once. The greatest
+    /// [`Archive::last`] among them is `E` of design 3.1.4.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn archives(&mut self) -> Result<Vec<Archive>>;
+
+    /// `V` of design 3.1.4: what a SELECT that ended before this call may have seen.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn visible_end(&mut self) -> Result<Scn>;
+
+    /// The transactions that are open in the database, on all its nodes.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn open_transactions(&mut self) -> Result<Vec<OpenTransaction>>;
+
+    /// Which log this is.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn incarnation(&mut self) -> Result<Incarnation>;
+
+    /// Makes the server begin a new log file.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn switch_log(&mut self) -> Result<()>;
+
+    /// One mining call: adds the files, starts the session, hands every row to `row` in the order of the view, and
+    /// ends the session, after an error too. Of changes only those of the captured tables come, of START, COMMIT and
+    /// ROLLBACK records all.
+    ///
+    /// # Errors
+    /// Database errors and those of `row`.
+    fn mine(&mut self, call: &MiningCall<'_>, row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>) -> Result<()>;
+
+    /// Whether an error of [`LogSource::mine`] says that a file is missing that was listed a moment ago.
+    fn is_missing_file(&self, error: &Error) -> bool;
+}

@@ -1,0 +1,213 @@
+//! Which files one mining call reads, and which of its records are new.
+//!
+//! A window begins *at* the scn of the last record that came back, since the end of a log may fall inside an scn; the
+//! records of that scn that were had already are told by what they are, and counted.
+
+use std::collections::HashMap;
+
+use crate::dialect::mining::Operation;
+use crate::error::{ErrorKind, Result};
+use crate::log::logminer::archives::Archives;
+use crate::log::logminer::contents::{commits, is_bound};
+use crate::log::logminer::source::Archive;
+use crate::position::{RecordSet, Scn, Xid};
+
+/// What one mining call reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// The files, in log order.
+    pub files: Vec<Archive>,
+    /// The first scn, inclusive.
+    pub from: Scn,
+    /// How far the log is read once every row has come: `E` where the window reaches the end of the log, else `None`.
+    pub end: Option<Scn>,
+}
+
+/// Lays windows over the log, from a position on. Moves only with records that came back.
+#[derive(Debug)]
+pub struct Windows {
+    at: Scn,
+    had: HashMap<Identity, u32>,
+    bytes: u64,
+    last: Vec<Archive>,
+}
+
+/// What tells the records of one scn apart; equal ones are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// Transaction.
+    pub xid: Xid,
+    /// What the record does.
+    pub operation: Operation,
+    /// Number of its table.
+    pub object: u64,
+    /// Record set.
+    pub rs_id: RecordSet,
+    /// Number inside the record set.
+    pub ssn: u32,
+}
+
+impl Windows {
+    /// Windows of at most `bytes` of files each, from `at` on, inclusive.
+    pub fn new(at: Scn, bytes: u64) -> Self {
+        Windows {
+            at,
+            had: HashMap::new(),
+            bytes,
+            last: Vec::new(),
+        }
+    }
+
+    /// Where the next window begins.
+    pub fn at(&self) -> Scn {
+        self.at
+    }
+
+    /// The next window, or `None` when nothing was written since the last one reached the end of the log.
+    ///
+    /// # Errors
+    /// `LogGone`.
+    pub fn plan(&mut self, archives: &Archives) -> Result<Option<Window>> {
+        let kept = archives.from(self.at)?;
+        let mut size = 0;
+        // The upper bound never moves back: what was mined once is mined again, as long as its files are needed.
+        let reached = self.last.last().map(|file| (file.previous, file.first, file.sequence));
+        let mut count = 0;
+        for file in kept {
+            size += file.bytes;
+            let inside = reached.is_some_and(|reached| (file.previous, file.first, file.sequence) <= reached);
+            if count > 0 && size > self.bytes && !inside {
+                break;
+            }
+            count += 1;
+        }
+        if kept[..count] == self.last[..] {
+            if count == kept.len() {
+                return Ok(None);
+            }
+            count += 1;
+        }
+        let files = kept[..count].to_vec();
+        let end = (count == kept.len()).then(|| archives.end());
+        self.last = files.clone();
+        Ok(Some(Window {
+            files,
+            from: self.at,
+            end,
+        }))
+    }
+
+    /// Forgets which files the last window had: it could not be read and is laid again.
+    pub fn again(&mut self) {
+        self.last.clear();
+    }
+
+    /// Begins to sift the rows of a window.
+    pub fn sift(&self) -> Sieve {
+        let count = |of_commits: bool| {
+            let had = self
+                .had
+                .iter()
+                .filter(|(what, _)| !of_commits || commits(what.operation));
+            had.map(|(_, &count)| u64::from(count)).sum()
+        };
+        Sieve {
+            from: self.at,
+            due: self.had.clone(),
+            had: count(false),
+            commits_due: count(true),
+            highest: self.at,
+            there: Vec::new(),
+        }
+    }
+
+    /// Moves behind the records of a window that was read to its end.
+    ///
+    /// # Errors
+    /// Corrupt log, when records that it held before did not come again although the file that they stood in was read.
+    pub fn advance(&mut self, window: &Window, sieve: Sieve) -> Result<()> {
+        let complete = window.files.first().is_some_and(|file| file.previous < self.at);
+        let lost = sieve
+            .due
+            .iter()
+            .find(|(what, count)| **count > 0 && is_bound(what.operation));
+        if let (true, Some((what, _))) = (complete, lost) {
+            return Err(ErrorKind::CorruptLog(format!(
+                "the {:?} record of transaction {} at scn {} was there and did not come again",
+                what.operation, what.xid, self.at
+            ))
+            .into());
+        }
+        if sieve.highest > self.at {
+            self.at = sieve.highest;
+            self.had.clear();
+        }
+        for identity in sieve.there {
+            *self.had.entry(identity).or_default() += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Tells the new rows of a window from those had before.
+#[derive(Debug)]
+pub struct Sieve {
+    from: Scn,
+    due: HashMap<Identity, u32>,
+    /// How many records had before are yet to come again.
+    had: u64,
+    /// How many of them are commits.
+    commits_due: u64,
+    highest: Scn,
+    /// New records at `highest`.
+    there: Vec<Identity>,
+}
+
+impl Sieve {
+    /// What a record is if it is new; it then counts as had.
+    ///
+    /// # Errors
+    /// Corrupt log, when the commits of one scn come in another order than before: their numbers would change.
+    pub fn is_new(&mut self, scn: Scn, identity: impl FnOnce() -> Result<Identity>) -> Result<Option<Identity>> {
+        if scn < self.from {
+            return Ok(None);
+        }
+        let identity = identity()?;
+        if scn == self.from && self.had > 0 {
+            if let Some(due @ 1..) = self.due.get_mut(&identity) {
+                *due -= 1;
+                self.had -= 1;
+                self.commits_due -= u64::from(commits(identity.operation));
+                return Ok(None);
+            }
+            if commits(identity.operation) && self.commits_due > 0 {
+                return Err(ErrorKind::CorruptLog(format!(
+                    "the commits at scn {scn} come in another order than before: {} is now in front",
+                    identity.xid
+                ))
+                .into());
+            }
+        }
+        if scn > self.highest {
+            self.highest = scn;
+            self.there.clear();
+        }
+        if scn == self.highest {
+            self.there.push(identity);
+        }
+        Ok(Some(identity))
+    }
+
+    /// Takes a record back that was not whole: it counts as not had.
+    pub fn forget(&mut self, scn: Scn, identity: &Identity) {
+        if scn == self.highest {
+            let nth = self.there.iter().rposition(|there| there == identity);
+            nth.map(|nth| self.there.remove(nth));
+        }
+    }
+
+    /// The greatest scn that came.
+    pub fn highest(&self) -> Scn {
+        self.highest
+    }
+}

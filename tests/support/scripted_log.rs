@@ -1,0 +1,287 @@
+//! A log without a database: records as a test lays them, cut into archived files, mined as a server would.
+
+#![allow(dead_code)]
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tidemark::dialect::dameng::Dameng;
+use tidemark::dialect::mining::Mining;
+use tidemark::error::{Error, ErrorKind, Result};
+use tidemark::log::logminer::source::{Archive, ContentsRow, LogSource, MiningCall, OpenTransaction};
+use tidemark::position::{Incarnation, Scn, Xid};
+
+/// A row of the view, owned.
+#[derive(Clone, Debug)]
+pub struct Line {
+    pub scn: u64,
+    pub xid: u64,
+    pub code: i32,
+    pub roll_back: bool,
+    pub table: &'static str,
+    pub row_id: String,
+    pub object: u64,
+    pub redo: Option<Vec<u8>>,
+    pub rs_id: String,
+    pub ssn: u32,
+    pub continued: bool,
+    pub status: i32,
+    /// Which record of the log the row belongs to: pieces of a text share it.
+    pub record: usize,
+}
+
+impl Line {
+    pub fn new(scn: u64, xid: u64, code: i32) -> Self {
+        Line {
+            scn,
+            xid,
+            code,
+            roll_back: false,
+            table: "",
+            row_id: String::new(),
+            object: 0,
+            redo: None,
+            rs_id: format!("0x{scn:08x}"),
+            ssn: 0,
+            continued: false,
+            status: 0,
+            record: 0,
+        }
+    }
+
+    pub fn dml(scn: u64, xid: u64, code: i32, row_id: &str, redo: &str) -> Self {
+        Line {
+            table: "T",
+            object: 7,
+            row_id: row_id.into(),
+            redo: Some(redo.as_bytes().to_vec()),
+            ..Line::new(scn, xid, code)
+        }
+    }
+
+    pub fn marked(mut self) -> Self {
+        self.roll_back = true;
+        self
+    }
+}
+
+/// How the view orders the rows of one mining call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowOrder {
+    /// As they stand in the log.
+    Interleaved,
+    /// Each transaction's rows together, in commit order, the uncommitted ones behind.
+    Contiguous,
+}
+
+/// What a test can see and change while a reader runs.
+pub struct Script {
+    pub lines: Vec<Line>,
+    /// How many lines each file holds; what is left belongs to the file that is being written.
+    pub files: Vec<usize>,
+    /// How many lines are archived.
+    pub archived: usize,
+    /// How many files are gone.
+    pub purged: usize,
+    /// How many lines become archived with each question for the files.
+    pub growth: usize,
+    pub order: RowOrder,
+    /// Open in the database though the log has its COMMIT.
+    pub held: Vec<u64>,
+    /// What V is asked to be; the last archived scn otherwise.
+    pub visible: Option<u64>,
+    /// Mining calls made, with their files.
+    pub calls: Vec<Vec<String>>,
+    /// Mining calls that fail as if a file had gone.
+    pub vanish: usize,
+    pub questions: usize,
+}
+
+#[derive(Clone)]
+pub struct ScriptedLog(Arc<Mutex<Script>>);
+
+impl ScriptedLog {
+    pub fn new(lines: Vec<Line>, files: Vec<usize>) -> Self {
+        let archived = lines.len();
+        let mut lines = lines;
+        let mut record = 0;
+        for line in &mut lines {
+            line.record = record;
+            record += usize::from(!line.continued);
+        }
+        ScriptedLog(Arc::new(Mutex::new(Script {
+            lines,
+            files,
+            archived,
+            purged: 0,
+            growth: 0,
+            order: RowOrder::Interleaved,
+            held: Vec::new(),
+            visible: None,
+            calls: Vec::new(),
+            vanish: 0,
+            questions: 0,
+        })))
+    }
+
+    pub fn script(&self) -> MutexGuard<'_, Script> {
+        self.0.lock().unwrap()
+    }
+}
+
+impl Script {
+    /// Files as ranges of lines, only as far as they are archived.
+    fn ranges(&self) -> Vec<(usize, usize, bool)> {
+        let mut ranges = Vec::new();
+        let mut start = 0;
+        for &size in &self.files {
+            ranges.push((start, start + size, false));
+            start += size;
+        }
+        ranges.push((start, self.lines.len(), true));
+        ranges.retain(|range| range.0 < self.archived || range.0 == 0);
+        if let Some(last) = ranges.last_mut() {
+            last.1 = last.1.min(self.archived);
+            last.2 = true;
+        }
+        ranges
+    }
+
+    fn scn_before(&self, line: usize) -> u64 {
+        line.checked_sub(1).map_or(0, |last| self.lines[last].scn)
+    }
+
+    fn archives(&self) -> Vec<Archive> {
+        let ranges = self.ranges();
+        let files = ranges.iter().enumerate().skip(self.purged);
+        files
+            .map(|(number, &(start, end, active))| Archive {
+                path: format!("file{number}"),
+                first: Scn(self.lines.get(start).map_or(0, |line| line.scn)),
+                last: Scn(self.scn_before(end)),
+                previous: Scn(self.scn_before(start)),
+                sequence: number as u64,
+                bytes: (end - start) as u64 * 10,
+                active,
+            })
+            .collect()
+    }
+
+    fn rows(&self, files: &[Archive], from: u64) -> Vec<Line> {
+        let ranges = self.ranges();
+        let mut rows: Vec<Line> = Vec::new();
+        for file in files {
+            let number: usize = file.path["file".len()..].parse().unwrap();
+            let (start, end, _) = ranges[number];
+            rows.extend(self.lines[start..end].iter().filter(|line| line.scn >= from).cloned());
+        }
+        if self.order == RowOrder::Contiguous {
+            let commit_of = |xid: u64| rows.iter().position(|row| row.xid == xid && matches!(row.code, 7 | 38));
+            let ends: Vec<usize> = rows
+                .iter()
+                .map(|row| commit_of(row.xid).unwrap_or(usize::MAX))
+                .collect();
+            let mut order: Vec<usize> = (0..rows.len()).collect();
+            order.sort_by_key(|&row| (ends[row], if ends[row] == usize::MAX { rows[row].xid } else { 0 }));
+            rows = order.into_iter().map(|row| rows[row].clone()).collect();
+        }
+        rows
+    }
+
+    /// Transactions that have begun and have no end.
+    fn open(&self) -> Vec<OpenTransaction> {
+        let mut open: Vec<OpenTransaction> = Vec::new();
+        for line in &self.lines {
+            match line.code {
+                6 => open.push(OpenTransaction {
+                    xid: Xid(line.xid),
+                    start: Some(Scn(line.scn)),
+                    session: format!("session {}", line.xid),
+                }),
+                7 | 36 | 38 if !self.held.contains(&line.xid) => open.retain(|open| open.xid.0 != line.xid),
+                _ => {}
+            }
+        }
+        open
+    }
+}
+
+impl LogSource for ScriptedLog {
+    fn archives(&mut self) -> Result<Vec<Archive>> {
+        let mut script = self.script();
+        script.questions += 1;
+        script.archived = (script.archived + script.growth).min(script.lines.len());
+        Ok(script.archives())
+    }
+
+    fn visible_end(&mut self) -> Result<Scn> {
+        let script = self.script();
+        Ok(Scn(script
+            .visible
+            .unwrap_or_else(|| script.scn_before(script.archived))))
+    }
+
+    fn open_transactions(&mut self) -> Result<Vec<OpenTransaction>> {
+        Ok(self.script().open())
+    }
+
+    fn incarnation(&mut self) -> Result<Incarnation> {
+        Ok(Incarnation(1))
+    }
+
+    fn switch_log(&mut self) -> Result<()> {
+        let mut script = self.script();
+        script.archived = script.lines.len();
+        Ok(())
+    }
+
+    fn mine(&mut self, call: &MiningCall<'_>, row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>) -> Result<()> {
+        let rows = {
+            let mut script = self.script();
+            script
+                .calls
+                .push(call.files.iter().map(|file| file.path.clone()).collect());
+            if script.vanish > 0 {
+                script.vanish -= 1;
+                return Err(ErrorKind::Statement {
+                    message: "[-4546] file open failure".into(),
+                    state: "HY000".into(),
+                    native: -4546,
+                    retryable: false,
+                }
+                .into());
+            }
+            script.rows(call.files, call.from.0)
+        };
+        for line in rows {
+            row(&ContentsRow {
+                scn: Scn(line.scn),
+                xid: Xid(line.xid),
+                code: i64::from(line.code),
+                operation: Dameng.operation(i64::from(line.code)),
+                roll_back: line.roll_back,
+                owner: if line.table.is_empty() { b"" } else { b"S" },
+                table: line.table.as_bytes(),
+                row_id: line.row_id.as_bytes(),
+                object_id: line.object,
+                object_version: 0,
+                redo: line.redo.as_deref(),
+                rs_id: line.rs_id.as_bytes(),
+                ssn: line.ssn,
+                continued: line.continued,
+                status: line.status,
+                time: Some(b"2026-01-02 03:04:05.678901"),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn is_missing_file(&self, error: &Error) -> bool {
+        matches!(
+            error.kind(),
+            ErrorKind::Statement {
+                native: -4546 | -2847,
+                ..
+            }
+        )
+    }
+}
