@@ -6,6 +6,8 @@
 
 #![allow(dead_code)]
 
+pub mod stand_in;
+
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -24,9 +26,10 @@ pub struct Server {
 impl Server {
     /// Makes and starts a server with its own data.
     pub fn start() -> Server {
-        let directory = std::env::temp_dir().join(format!("tidemark-{}-{}", std::process::id(), unique()));
+        let directory = directory("server");
         std::fs::create_dir(&directory).unwrap();
-        let guard = guard(&directory);
+        let stop = shell(as_server_user("pg_ctl").args(["stop", "-m", "immediate", "-w", "-D"]));
+        let guard = guard(&directory, &format!("{stop} \"$1/data\""));
         let server = Server { directory, guard };
         if is_root() {
             run(Command::new("chown").arg("postgres").arg(&server.directory));
@@ -132,15 +135,16 @@ pub const DRIVER: &str = "PostgreSQL Unicode";
 /// Part of the socket's file name; every server has a directory of its own.
 const PORT: &str = "5432";
 
-/// Stops the server and removes its directory when standard input ends; in a process group of its own, so that what
+/// A directory that does not exist yet.
+fn directory(what: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("tidemark-{what}-{}-{}", std::process::id(), unique()))
+}
+
+/// Runs `stop` and removes the directory, `$1`, when standard input ends; in a process group of its own, so that what
 /// ends the test process does not end it too.
-fn guard(directory: &Path) -> Child {
-    let script = format!(
-        "read _; {stop} -D \"$1/data\" >/dev/null 2>&1; rm -rf \"$1\"",
-        stop = shell(as_server_user("pg_ctl").args(["stop", "-m", "immediate", "-w"]))
-    );
+fn guard(directory: &Path, stop: &str) -> Child {
     Command::new("sh")
-        .args(["-c", &script, "guard"])
+        .args(["-c", &format!("read _; {stop} >/dev/null 2>&1; rm -rf \"$1\""), "guard"])
         .arg(directory)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
