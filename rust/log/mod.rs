@@ -76,8 +76,9 @@ pub struct Progress {
     /// returned yet), or the place from which nothing is missing.
     pub next_scn: Scn,
     /// The log is read completely up to here, inclusive: every record that stood at or below it when the end of the
-    /// log was asked for has been read, and every commit among them returned or noted. Where scns are shared, an end
-    /// that falls inside an scn counts as the scn before.
+    /// log was asked for has been read, and every commit among them returned or noted. Speaks of the
+    /// newest time the end was asked for: where scns are shared, an end that falls inside an scn counts as the scn
+    /// before, even if it was that scn the time before.
     pub complete_to: Option<Scn>,
 }
 
