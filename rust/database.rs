@@ -11,7 +11,10 @@ use crate::dialect::dameng::Dameng;
 use crate::dialect::mining::Mining;
 use crate::enumerator::survey::{Survey, Surveyor};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::LogReader;
+use crate::log::logminer::changes;
+use crate::log::logminer::opener::LogMiner;
+use crate::log::logminer::reader::Settings;
+use crate::log::{LogReader, Opening};
 use crate::odbc::{CancelToken, Connection, ConnectionSettings, Field};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
@@ -132,10 +135,10 @@ impl Connector for Arc<Database> {
 
 impl Surveyor for Arc<Database> {
     fn connect(&self) -> Result<Box<dyn Survey>> {
-        let mut captured = self.captured()?;
-        captured.check_setup()?;
-        let incarnation = captured.ask_incarnation()?;
-        Ok(Box::new(Surveyed { captured, incarnation }))
+        let captured = self.captured()?;
+        // Nothing is mined here: the reader answers questions, and opening it checks how the server is set up.
+        let (opening, log) = captured.log_miner().open_new(self.connection()?)?;
+        Ok(Box::new(Surveyed { captured, opening, log }))
     }
 
     fn cancel(&self) {
@@ -153,28 +156,21 @@ struct Captured {
 }
 
 impl Captured {
-    fn check_setup(&mut self) -> Result<()> {
-        let query = self.database.dialect.setup();
-        let rows = self.connection.rows(&query.sql, &query.columns)?;
-        let settings: Vec<(String, String)> = rows
-            .iter()
-            .filter_map(|row| match &row[..] {
-                [name, value, ..] => Some((name.text()?.to_owned(), value.text()?.to_owned())),
-                _ => None,
-            })
+    fn log_miner(&self) -> LogMiner {
+        let needed = self.codec.needed_columns(0).iter().enumerate();
+        let columns = needed
+            .filter(|(_, needed)| **needed)
+            .map(|(column, _)| column)
             .collect();
-        self.database
-            .dialect
-            .judge_setup(&settings)
-            .map_err(|error| error.doing("checking that the database is set up for capture"))
-    }
-
-    fn ask_incarnation(&mut self) -> Result<Incarnation> {
-        let query = self.database.dialect.incarnation();
-        let rows = self.connection.rows(&query.sql, &query.columns)?;
-        let number = rows.first().and_then(|row| row.first()).and_then(Field::int);
-        let number = number.ok_or_else(|| ErrorKind::Setup("the database does not say which log it writes".into()))?;
-        Ok(Incarnation(number as u64))
+        let table = changes::CapturedTable {
+            table: self.table.clone(),
+            columns: Some(columns),
+        };
+        let settings = Settings {
+            zone: self.database.config.server_time_zone.clone(),
+            ..Settings::default()
+        };
+        LogMiner::new(self.database.dialect.clone(), vec![table], settings)
     }
 }
 
@@ -188,12 +184,13 @@ impl Capture for Captured {
     }
 
     fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)> {
-        todo!()
+        let (opening, log) = self.log_miner().open_new(self.database.connection()?)?;
+        Ok((log, opening.position))
     }
 
     fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
-        let _ = (mine_from, position);
-        todo!()
+        self.log_miner()
+            .open(self.database.connection()?, Opening { mine_from, position })
     }
 
     fn pages(&mut self) -> Result<Box<dyn PageSource>> {
@@ -211,7 +208,8 @@ impl Capture for Captured {
 
 struct Surveyed {
     captured: Captured,
-    incarnation: Incarnation,
+    opening: Opening,
+    log: Box<dyn LogReader>,
 }
 
 impl Survey for Surveyed {
@@ -220,16 +218,19 @@ impl Survey for Surveyed {
     }
 
     fn incarnation(&self) -> Incarnation {
-        self.incarnation
+        self.log.incarnation()
     }
 
     fn check_kept(&mut self, needed: Scn) -> Result<()> {
-        let _ = needed;
-        todo!()
+        self.log.check_kept(needed)
     }
 
     fn end_of_log(&mut self) -> Result<Offset> {
-        todo!()
+        Ok(Offset::starting(
+            self.log.incarnation(),
+            self.opening.mine_from,
+            self.opening.position,
+        ))
     }
 
     fn cut(&mut self, table: &TableName, lower: Option<&Key>) -> Result<Vec<Chunk>> {
