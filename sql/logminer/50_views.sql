@@ -78,8 +78,9 @@ BEGIN
       SELECT min(h.transactionid::text::bigint) AS xid, h.pid, h.virtualtransaction
       FROM held h WHERE h.locktype = 'transactionid' AND h.mode = 'ExclusiveLock' AND h.granted
       GROUP BY h.pid, h.virtualtransaction),
+    -- A key keeps 32 bits of the position; the lock may also be younger than `written`, and its position greater.
     start AS (
-      SELECT h.classid::bigint AS xid, min(CASE WHEN p.full > w.now THEN p.full - 4294967296 ELSE p.full END) AS at
+      SELECT h.classid::bigint AS xid, min(CASE WHEN p.full > w.now + 2147483648 THEN p.full - 4294967296 ELSE p.full END) AS at
       FROM held h,
            LATERAL (SELECT logminer.bytes(written) / 8 + 1 AS now) w,
            LATERAL (SELECT h.objid::bigint + w.now / 4294967296 * 4294967296 AS full) p

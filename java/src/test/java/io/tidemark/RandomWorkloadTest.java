@@ -37,9 +37,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Eight writers, parallelism 4, the job's process killed and restored at random moments, subtasks failing in between:
- * the committed changelog makes the table, and every transaction after the largest point stands in it once, whole and in
- * commit order, as an independent reading of the write-ahead log has it.
+ * Eight writers, parallelism 4, the job's process killed and restored at random moments, subtasks
+ * failing in between: the committed changelog makes the table, and every transaction after the
+ * largest point stands in it once, whole and in commit order, as an independent reading of the
+ * write-ahead log has it.
  */
 class RandomWorkloadTest {
   private static final long ROWS = 4_000;
@@ -69,7 +70,8 @@ class RandomWorkloadTest {
             long wanted = committed + random.nextInt(6);
             Process running = job;
             await("checkpoint " + wanted, running, () -> newestCheckpoint(checkpoints) >= wanted);
-            // The moment inside a checkpoint interval is what chance decides here; nothing waits for it.
+            // The moment inside a checkpoint interval is what chance decides here; nothing waits
+            // for it.
             long until = System.nanoTime() + Duration.ofMillis(random.nextInt(700)).toNanos();
             while (System.nanoTime() < until) {
               Thread.onSpinWait();
@@ -96,7 +98,8 @@ class RandomWorkloadTest {
     }
   }
 
-  private Process start(StandIn standIn, Path lines, Path checkpoints, int round) throws IOException {
+  private Process start(StandIn standIn, Path lines, Path checkpoints, int round)
+      throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-Xmx512m");
@@ -127,7 +130,8 @@ class RandomWorkloadTest {
     return String.join("\n", lines.subList(Math.max(0, lines.size() - 60), lines.size()));
   }
 
-  private static void await(String what, Process job, Callable<Boolean> condition) throws Exception {
+  private static void await(String what, Process job, Callable<Boolean> condition)
+      throws Exception {
     long deadline = System.nanoTime() + Duration.ofSeconds(120).toNanos();
     while (!condition.call()) {
       if (!job.isAlive()) {
@@ -155,14 +159,18 @@ class RandomWorkloadTest {
 
   private static Path find(Path checkpoints, long number) throws IOException {
     try (Stream<Path> paths = Files.walk(checkpoints, 2)) {
-      return paths.filter(path -> path.getFileName().toString().equals("chk-" + number)).findFirst().orElseThrow();
+      return paths
+          .filter(path -> path.getFileName().toString().equals("chk-" + number))
+          .findFirst()
+          .orElseThrow();
     }
   }
 
   private static long markerTransaction(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("BEGIN");
-      statement.execute("INSERT INTO \"BIZ\".\"ORDERS\" (\"ID\", \"CUSTOMER\") VALUES (-1, 'marker')");
+      statement.execute(
+          "INSERT INTO \"BIZ\".\"ORDERS\" (\"ID\", \"CUSTOMER\") VALUES (-1, 'marker')");
       long xid;
       try (ResultSet row = statement.executeQuery("SELECT pg_current_xact_id()::text")) {
         row.next();
@@ -177,7 +185,8 @@ class RandomWorkloadTest {
   private static List<String> stream(Path lines) throws IOException {
     List<String> stream = new ArrayList<>();
     for (List<String> subtask : CommittedLines.read(lines).values()) {
-      List<String> rows = subtask.stream().filter(line -> !line.startsWith("null|")).collect(Collectors.toList());
+      List<String> rows =
+          subtask.stream().filter(line -> !line.startsWith("null|")).collect(Collectors.toList());
       if (!rows.isEmpty()) {
         assertTrue(stream.isEmpty() || rows.isEmpty(), "two subtasks stream");
         stream.addAll(rows);
@@ -242,9 +251,12 @@ class RandomWorkloadTest {
       assertTrue(position > last, "transaction " + xid + " comes out of commit order");
       last = position;
       List<String> whole =
-          log.get(position).rows.stream().map(row -> row.replace("\n", "\\n")).collect(Collectors.toList());
+          log.get(position).rows.stream()
+              .map(row -> row.replace("\n", "\\n"))
+              .collect(Collectors.toList());
       if (position >= markerAt) {
-        assertEquals(expected, position, "a transaction after the largest point is missing before " + xid);
+        assertEquals(
+            expected, position, "a transaction after the largest point is missing before " + xid);
         assertEquals(whole, rows, "transaction " + xid + " is not whole");
         expected++;
       }

@@ -21,8 +21,9 @@ import org.apache.flink.streaming.api.functions.ProcessFunction;
 import org.apache.flink.util.Collector;
 
 /**
- * A transactional sink of lines: what a subtask took between two checkpoints stands in one file, which is committed by
- * renaming it once the second checkpoint is complete, in the order of the checkpoints.
+ * A transactional sink of lines: what a subtask took between two checkpoints stands in one file,
+ * which is committed by renaming it once the second checkpoint is complete, in the order of the
+ * checkpoints.
  */
 public final class CommittedLines extends ProcessFunction<String, Void>
     implements CheckpointedFunction, CheckpointListener {
@@ -43,7 +44,9 @@ public final class CommittedLines extends ProcessFunction<String, Void>
       for (Path path : paths.collect(Collectors.toList())) {
         String[] parts = path.getFileName().toString().split("[-.]");
         if (parts[2].equals("committed")) {
-          files.computeIfAbsent(Integer.valueOf(parts[0]), n -> new TreeMap<>()).put(Long.valueOf(parts[1]), path);
+          files
+              .computeIfAbsent(Integer.valueOf(parts[0]), n -> new TreeMap<>())
+              .put(Long.valueOf(parts[1]), path);
         }
       }
     }
@@ -77,7 +80,10 @@ public final class CommittedLines extends ProcessFunction<String, Void>
   public void initializeState(FunctionInitializationContext context) throws Exception {
     open = new ArrayList<>();
     subtask = getRuntimeContext().getTaskInfo().getIndexOfThisSubtask();
-    written = context.getOperatorStateStore().getListState(new ListStateDescriptor<>("written", Types.LONG));
+    written =
+        context
+            .getOperatorStateStore()
+            .getListState(new ListStateDescriptor<>("written", Types.LONG));
     long restored = 0;
     for (Long checkpoint : written.get()) {
       restored = Math.max(restored, checkpoint);

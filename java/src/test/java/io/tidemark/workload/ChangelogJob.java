@@ -15,13 +15,16 @@ import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.types.Row;
 
 /**
- * A job of its own process, to be killed: the changelog of {@link OrdersTable} into {@link CommittedLines}, at
- * parallelism 4, one region a subtask, with a subtask that fails now and then.
+ * A job of its own process, to be killed: the changelog of {@link OrdersTable} into {@link
+ * CommittedLines}, at parallelism 4, one region a subtask, with a subtask that fails now and then.
  */
 public final class ChangelogJob {
   private ChangelogJob() {}
 
-  /** Arguments: folder of lines, folder of checkpoints, checkpoint to restore or -, one row in how many fails, seed, table options. */
+  /**
+   * Arguments: folder of lines, folder of checkpoints, checkpoint to restore or -, one row in how
+   * many fails, seed, table options.
+   */
   public static void main(String[] args) throws Exception {
     Configuration configuration = new Configuration();
     configuration.setString("parallelism.default", "4");
@@ -29,7 +32,8 @@ public final class ChangelogJob {
     configuration.setString("execution.checkpointing.interval", "300 ms");
     configuration.setString("execution.checkpointing.dir", Path.of(args[1]).toUri().toString());
     configuration.setString("state.checkpoints.dir", Path.of(args[1]).toUri().toString());
-    configuration.setString("execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION");
+    configuration.setString(
+        "execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION");
     configuration.setString("execution.checkpointing.num-retained", "3");
     configuration.setString("restart-strategy.type", "fixed-delay");
     configuration.setString("restart-strategy.fixed-delay.attempts", "1000000");
@@ -38,7 +42,8 @@ public final class ChangelogJob {
     if (!args[2].equals("-")) {
       configuration.setString("execution.state-recovery.path", Path.of(args[2]).toUri().toString());
     }
-    StreamExecutionEnvironment environment = StreamExecutionEnvironment.getExecutionEnvironment(configuration);
+    StreamExecutionEnvironment environment =
+        StreamExecutionEnvironment.getExecutionEnvironment(configuration);
     StreamTableEnvironment tables = StreamTableEnvironment.create(environment);
     tables.executeSql(
         "CREATE TABLE orders ("

@@ -10,8 +10,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * An independent reading of the write-ahead log: what PostgreSQL's own {@code test_decoding} makes of it through a slot
- * that was there before the first change. It shares nothing with the LogMiner of {@code sql/logminer} but the log.
+ * An independent reading of the write-ahead log: what PostgreSQL's own {@code test_decoding} makes
+ * of it through a slot that was there before the first change. It shares nothing with the LogMiner
+ * of {@code sql/logminer} but the log.
  */
 public final class Judge {
   private static final String TABLE = "table \"BIZ\".\"ORDERS\": ";
@@ -22,11 +23,15 @@ public final class Judge {
     this.slot = slot;
     try (Statement statement = connection.createStatement()) {
       statement.execute("ALTER TABLE \"BIZ\".\"ORDERS\" REPLICA IDENTITY FULL");
-      statement.execute("SELECT pg_create_logical_replication_slot('" + slot + "', 'test_decoding')");
+      statement.execute(
+          "SELECT pg_create_logical_replication_slot('" + slot + "', 'test_decoding')");
     }
   }
 
-  /** A committed transaction: its rows as {@code kind|ID|CUSTOMER|AMOUNT|NOTE|ORDERED|CHANGED}, in log order. */
+  /**
+   * A committed transaction: its rows as {@code kind|ID|CUSTOMER|AMOUNT|NOTE|ORDERED|CHANGED}, in
+   * log order.
+   */
   public static final class Transaction {
     public final long xid;
     public final List<String> rows = new ArrayList<>();
@@ -42,7 +47,10 @@ public final class Judge {
     Transaction current = null;
     try (Statement statement = connection.createStatement();
         ResultSet row =
-            statement.executeQuery("SELECT xid::text, data FROM pg_logical_slot_get_changes('" + slot + "', NULL, NULL)")) {
+            statement.executeQuery(
+                "SELECT xid::text, data FROM pg_logical_slot_get_changes('"
+                    + slot
+                    + "', NULL, NULL)")) {
       while (row.next()) {
         String data = row.getString(2);
         if (data.startsWith("BEGIN")) {
@@ -88,7 +96,10 @@ public final class Judge {
     return row.toString();
   }
 
-  /** Where the new tuple of an update begins: behind the marker, which must not stand inside a quoted value. */
+  /**
+   * Where the new tuple of an update begins: behind the marker, which must not stand inside a
+   * quoted value.
+   */
   private static int split(String body) {
     int at = 0;
     boolean quoted = false;
@@ -104,7 +115,10 @@ public final class Judge {
     throw new IllegalArgumentException("no new tuple in " + body);
   }
 
-  /** Reads {@code "NAME"[type]:value …} up to the end or an unquoted marker; SQL NULL is the Java null. */
+  /**
+   * Reads {@code "NAME"[type]:value …} up to the end or an unquoted marker; SQL NULL is the Java
+   * null.
+   */
   private static Map<String, String> columns(String text, String until) {
     Map<String, String> columns = new LinkedHashMap<>();
     int at = 0;

@@ -12,7 +12,9 @@ import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.util.zip.CRC32C;
 
-/** The table that writers change and the job captures, and a checksum that both sides can compute. */
+/**
+ * The table that writers change and the job captures, and a checksum that both sides can compute.
+ */
 public final class OrdersTable {
   public static final String SCHEMA = "BIZ";
   public static final String NAME = "ORDERS";
@@ -53,7 +55,8 @@ public final class OrdersTable {
     connection.setAutoCommit(false);
     try (PreparedStatement select =
         connection.prepareStatement(
-            "SELECT \"ID\", \"CUSTOMER\", \"AMOUNT\", \"NOTE\", \"ORDERED\", \"CHANGED\" FROM " + QUOTED)) {
+            "SELECT \"ID\", \"CUSTOMER\", \"AMOUNT\", \"NOTE\", \"ORDERED\", \"CHANGED\" FROM "
+                + QUOTED)) {
       select.setFetchSize(10_000);
       try (ResultSet row = select.executeQuery()) {
         while (row.next()) {
@@ -96,7 +99,12 @@ public final class OrdersTable {
     public long sum;
 
     public void add(
-        long id, String customer, BigDecimal amount, String note, LocalDate ordered, LocalDateTime changed) {
+        long id,
+        String customer,
+        BigDecimal amount,
+        String note,
+        LocalDate ordered,
+        LocalDateTime changed) {
       rows++;
       sum += hash(id + "|" + customer + "|" + amount + "|" + note + "|" + ordered + "|" + changed);
     }
@@ -111,7 +119,9 @@ public final class OrdersTable {
 
     @Override
     public boolean equals(Object other) {
-      return other instanceof Checksum && ((Checksum) other).rows == rows && ((Checksum) other).sum == sum;
+      return other instanceof Checksum
+          && ((Checksum) other).rows == rows
+          && ((Checksum) other).sum == sum;
     }
 
     @Override

@@ -26,9 +26,12 @@ public final class StandIn implements AutoCloseable {
 
   /** Starts one on a free port; it ends with this process at the latest. */
   public static StandIn start() throws IOException {
-    Path script = Path.of(System.getProperty("tidemark.test.basedir", "."), "sql", "logminer", "stand-in.sh");
-    // Its server runs as another user where root runs the test, and must be able to reach its folder.
-    Path folder = Path.of(System.getProperty("java.io.tmpdir"), "tidemark-stand-in-" + UUID.randomUUID());
+    Path script =
+        Path.of(System.getProperty("tidemark.test.basedir", "."), "sql", "logminer", "stand-in.sh");
+    // Its server runs as another user where root runs the test, and must be able to reach its
+    // folder.
+    Path folder =
+        Path.of(System.getProperty("java.io.tmpdir"), "tidemark-stand-in-" + UUID.randomUUID());
     Map<String, String> connection = new HashMap<>();
     for (String line : run(script, "start", folder.toString(), "0").split("\n")) {
       String[] pair = line.split("=", 2);
@@ -51,7 +54,10 @@ public final class StandIn implements AutoCloseable {
         + connection.get("ADMIN_PASSWORD");
   }
 
-  /** What a Flink table over {@link OrdersTable} has to say in its WITH clause, besides its connector. */
+  /**
+   * What a Flink table over {@link OrdersTable} has to say in its WITH clause, besides its
+   * connector.
+   */
   public Map<String, String> tableOptions() {
     Map<String, String> options = new LinkedHashMap<>();
     options.put("hostname", "127.0.0.1");
@@ -98,14 +104,18 @@ public final class StandIn implements AutoCloseable {
       Process process = builder.start();
       StringBuilder printed = new StringBuilder();
       try (BufferedReader reader =
-          new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+          new BufferedReader(
+              new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
         for (String line; (line = reader.readLine()) != null; ) {
           printed.append(line).append('\n');
         }
       }
       if (process.waitFor() != 0) {
         throw new IOException(
-            String.join(" ", command) + " failed:\n" + printed + Files.readString(errors, StandardCharsets.UTF_8));
+            String.join(" ", command)
+                + " failed:\n"
+                + printed
+                + Files.readString(errors, StandardCharsets.UTF_8));
       }
       return printed.toString();
     } catch (InterruptedException e) {

@@ -12,8 +12,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Concurrent writers on {@link OrdersTable}: inserts, updates, deletes, key changes, rollbacks and savepoints, from a
- * seed.
+ * Concurrent writers on {@link OrdersTable}: inserts, updates, deletes, key changes, rollbacks and
+ * savepoints, from a seed.
  */
 public final class Writers implements AutoCloseable {
   private final List<Thread> threads = new ArrayList<>();
@@ -155,11 +155,14 @@ public final class Writers implements AutoCloseable {
   }
 
   private static String note(Random random) {
-    String[] notes = {"it's here", "", "北京, 上海", "x, y) VALUES (1", "' AND \"ID\" = 1", "line\nbreak", "NULL"};
+    String[] notes = {
+      "it's here", "", "北京, 上海", "x, y) VALUES (1", "' AND \"ID\" = 1", "line\nbreak", "NULL"
+    };
     return notes[random.nextInt(notes.length)] + " " + random.nextInt(1000);
   }
 
-  private static int update(Connection connection, String sql, Object... values) throws SQLException {
+  private static int update(Connection connection, String sql, Object... values)
+      throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(sql)) {
       for (int n = 0; n < values.length; n++) {
         statement.setObject(n + 1, values[n]);
