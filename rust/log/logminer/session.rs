@@ -1,5 +1,6 @@
 //! A mining session on a connection, and the questions about the log beside it.
 
+use std::borrow::BorrowMut;
 use std::sync::Arc;
 
 use crate::dialect::Query;
@@ -13,29 +14,20 @@ use crate::split::TableName;
 /// Rows of one fetch; the connection takes fewer where its buffers would grow too large.
 const BATCH_ROWS: usize = 2_000;
 
-/// A connection that mines and asks, one after the other.
-pub struct Session {
-    connection: Connection,
+/// A connection, owned or borrowed, that mines and asks, one after the other.
+pub struct Session<C> {
+    connection: C,
     dialect: Arc<dyn Mining>,
     incarnation: Incarnation,
     contents: Query,
 }
 
-impl Session {
-    /// A session for the changes of the given tables. Checks that the server logs what is needed.
+impl<C: BorrowMut<Connection>> Session<C> {
+    /// A session for the changes of the given tables.
     ///
     /// # Errors
-    /// `Setup` and `LoggingMode` with what is to be set; database errors.
-    pub fn new(mut connection: Connection, dialect: Arc<dyn Mining>, tables: &[&TableName]) -> Result<Self> {
-        let setup = dialect.setup();
-        let settings = connection
-            .rows(&setup.sql, &setup.columns)
-            .map_err(|error| error.doing("reading how the server is set up"))?;
-        let settings: Vec<(String, String)> = settings
-            .iter()
-            .filter_map(|row| Some((row.first()?.text()?.to_owned(), row.get(1)?.text()?.to_owned())))
-            .collect();
-        dialect.judge_setup(&settings)?;
+    /// Database errors.
+    pub fn new(connection: C, dialect: Arc<dyn Mining>, tables: &[&TableName]) -> Result<Self> {
         let mut session = Session {
             contents: dialect.contents(tables),
             incarnation: Incarnation(0),
@@ -44,6 +36,22 @@ impl Session {
         };
         session.incarnation = Incarnation(session.number(&session.dialect.incarnation(), "asking which log this is")?);
         Ok(session)
+    }
+
+    /// Checks that the server logs what is needed.
+    ///
+    /// # Errors
+    /// `Setup` and `LoggingMode` with what is to be set; database errors.
+    pub fn check_setup(&mut self) -> Result<()> {
+        let rows = self.rows(
+            &self.dialect.setup(),
+            "checking that the database is set up for capture",
+        )?;
+        let settings: Vec<(String, String)> = rows
+            .iter()
+            .filter_map(|row| Some((row.first()?.text()?.to_owned(), row.get(1)?.text()?.to_owned())))
+            .collect();
+        self.dialect.judge_setup(&settings)
     }
 
     fn number(&mut self, query: &Query, doing: &str) -> Result<u64> {
@@ -55,15 +63,20 @@ impl Session {
     }
 
     fn rows(&mut self, query: &Query, doing: &str) -> Result<Vec<Vec<Field>>> {
-        self.connection
+        self.connection()
             .rows(&query.sql, &query.columns)
             .map_err(|error| error.doing(doing))
+    }
+
+    fn connection(&mut self) -> &mut Connection {
+        self.connection.borrow_mut()
     }
 
     fn begin(&mut self, call: &MiningCall<'_>) -> Result<()> {
         let mut first = true;
         for file in call.files {
-            let added = self.connection.execute(&self.dialect.add_file(&file.path, first));
+            let add = self.dialect.add_file(&file.path, first);
+            let added = self.connection().execute(&add);
             match added {
                 Err(error) if self.fault(&error) == Some(MiningFault::DuplicateFile) => {}
                 added => added.map_err(|error| error.doing(format!("adding log file '{}'", file.path)))?,
@@ -72,8 +85,9 @@ impl Session {
         }
         // One before what is wanted: whether a server takes the bound as inclusive is not documented everywhere.
         let from = Scn(call.from.0.saturating_sub(1));
-        self.connection
-            .execute(&self.dialect.start(from))
+        let start = self.dialect.start(from);
+        self.connection()
+            .execute(&start)
             .map_err(|error| error.doing("starting the mining session"))
     }
 
@@ -84,7 +98,9 @@ impl Session {
             dialect,
             ..
         } = self;
-        let mut cursor = connection.query(&contents.sql, &contents.columns, BATCH_ROWS)?;
+        let mut cursor = connection
+            .borrow_mut()
+            .query(&contents.sql, &contents.columns, BATCH_ROWS)?;
         while let Some(batch) = cursor.next()? {
             let columns = Columns::of(&batch);
             for nth in 0..batch.rows() {
@@ -96,7 +112,8 @@ impl Session {
 
     /// Ends the session, whatever came before: the next call must not find its files.
     fn end(&mut self) -> Result<()> {
-        let ended = self.connection.execute(&self.dialect.end());
+        let end = self.dialect.end();
+        let ended = self.connection().execute(&end);
         match ended {
             Err(error) if self.fault(&error) == Some(MiningFault::NoSession) => Ok(()),
             ended => ended.map_err(|error| error.doing("ending the mining session")),
@@ -111,7 +128,7 @@ impl Session {
     }
 }
 
-impl LogSource for Session {
+impl<C: BorrowMut<Connection> + Send> LogSource for Session<C> {
     fn archives(&mut self) -> Result<Vec<Archive>> {
         const DOING: &str = "asking for the archived log files";
         let rows = self.rows(&self.dialect.archives(), DOING)?;
@@ -159,7 +176,8 @@ impl LogSource for Session {
     }
 
     fn switch_log(&mut self) -> Result<()> {
-        self.connection.execute(&self.dialect.switch_log())
+        let switch = self.dialect.switch_log();
+        self.connection().execute(&switch)
     }
 
     fn mine(&mut self, call: &MiningCall<'_>, row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>) -> Result<()> {
