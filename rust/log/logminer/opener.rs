@@ -1,18 +1,14 @@
 //! Opens log readers, so that who reads need not know how the log is read.
 
-use std::borrow::BorrowMut;
 use std::sync::Arc;
 
 use crate::dialect::mining::Mining;
 use crate::error::Result;
-use crate::log::logminer::archives::Archives;
 use crate::log::logminer::changes::CapturedTable;
-use crate::log::logminer::reader::{LogMinerReader, Settings, opening};
+use crate::log::logminer::reader::{LogMinerReader, Settings};
 use crate::log::logminer::session::Session;
-use crate::log::logminer::source::LogSource;
 use crate::log::{LogReader, Opening};
 use crate::odbc::Connection;
-use crate::position::{Incarnation, Scn};
 use crate::split::TableName;
 
 /// What a job's log readers have in common.
@@ -55,29 +51,8 @@ impl LogMiner {
         Ok((opening, Box::new(reader)))
     }
 
-    /// Where a log reader opened now would begin, and in which log: what [`LogMiner::open_new`] begins at.
-    ///
-    /// # Errors
-    /// `Setup`, `LoggingMode`; database errors.
-    pub fn end_of_log(&self, connection: &mut Connection) -> Result<(Incarnation, Opening)> {
-        let mut session = self.session(connection)?;
-        let opening = opening(&mut session)?;
-        Ok((session.incarnation()?, opening))
-    }
-
-    /// Whether the log from `needed` on is still kept.
-    ///
-    /// # Errors
-    /// `LogGone` with what is needed and what is there; database errors.
-    pub fn check_kept(&self, connection: &mut Connection, needed: Scn) -> Result<()> {
-        let archives = Archives::new(self.session(connection)?.archives()?);
-        archives.from(needed).map(|_| ())
-    }
-
-    fn session<C: BorrowMut<Connection>>(&self, connection: C) -> Result<Session<C>> {
+    fn session(&self, connection: Connection) -> Result<Session> {
         let names: Vec<&TableName> = self.tables.iter().map(|captured| &*captured.table.name).collect();
-        let mut session = Session::new(connection, Arc::clone(&self.dialect), &names)?;
-        session.check_setup()?;
-        Ok(session)
+        Session::new(connection, Arc::clone(&self.dialect), &names)
     }
 }

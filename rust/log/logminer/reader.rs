@@ -324,7 +324,7 @@ impl<S: LogSource> LogMinerReader<S> {
 
 /// `E` first, then the open transactions, then `E` again: a transaction that is not among the open ones and began
 /// before the first `E` is committed before the second.
-pub(super) fn opening(source: &mut impl LogSource) -> Result<Opening> {
+fn opening(source: &mut impl LogSource) -> Result<Opening> {
     let end = Archives::new(source.archives()?).end();
     let open = source.open_transactions()?;
     let oldest = open

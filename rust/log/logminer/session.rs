@@ -1,6 +1,5 @@
 //! A mining session on a connection, and the questions about the log beside it.
 
-use std::borrow::BorrowMut;
 use std::sync::Arc;
 
 use crate::dialect::Query;
@@ -14,20 +13,29 @@ use crate::split::TableName;
 /// Rows of one fetch; the connection takes fewer where its buffers would grow too large.
 const BATCH_ROWS: usize = 2_000;
 
-/// A connection, owned or borrowed, that mines and asks, one after the other.
-pub struct Session<C> {
-    connection: C,
+/// A connection that mines and asks, one after the other.
+pub struct Session {
+    connection: Connection,
     dialect: Arc<dyn Mining>,
     incarnation: Incarnation,
     contents: Query,
 }
 
-impl<C: BorrowMut<Connection>> Session<C> {
-    /// A session for the changes of the given tables.
+impl Session {
+    /// A session for the changes of the given tables. Checks that the server logs what is needed.
     ///
     /// # Errors
-    /// Database errors.
-    pub fn new(connection: C, dialect: Arc<dyn Mining>, tables: &[&TableName]) -> Result<Self> {
+    /// `Setup` and `LoggingMode` with what is to be set; database errors.
+    pub fn new(mut connection: Connection, dialect: Arc<dyn Mining>, tables: &[&TableName]) -> Result<Self> {
+        let setup = dialect.setup();
+        let settings = connection
+            .rows(&setup.sql, &setup.columns)
+            .map_err(|error| error.doing("reading how the server is set up"))?;
+        let settings: Vec<(String, String)> = settings
+            .iter()
+            .filter_map(|row| Some((row.first()?.text()?.to_owned(), row.get(1)?.text()?.to_owned())))
+            .collect();
+        dialect.judge_setup(&settings)?;
         let mut session = Session {
             contents: dialect.contents(tables),
             incarnation: Incarnation(0),
@@ -36,22 +44,6 @@ impl<C: BorrowMut<Connection>> Session<C> {
         };
         session.incarnation = Incarnation(session.number(&session.dialect.incarnation(), "asking which log this is")?);
         Ok(session)
-    }
-
-    /// Checks that the server logs what is needed.
-    ///
-    /// # Errors
-    /// `Setup` and `LoggingMode` with what is to be set; database errors.
-    pub fn check_setup(&mut self) -> Result<()> {
-        let rows = self.rows(
-            &self.dialect.setup(),
-            "checking that the database is set up for capture",
-        )?;
-        let settings: Vec<(String, String)> = rows
-            .iter()
-            .filter_map(|row| Some((row.first()?.text()?.to_owned(), row.get(1)?.text()?.to_owned())))
-            .collect();
-        self.dialect.judge_setup(&settings)
     }
 
     fn number(&mut self, query: &Query, doing: &str) -> Result<u64> {
@@ -63,20 +55,15 @@ impl<C: BorrowMut<Connection>> Session<C> {
     }
 
     fn rows(&mut self, query: &Query, doing: &str) -> Result<Vec<Vec<Field>>> {
-        self.connection()
+        self.connection
             .rows(&query.sql, &query.columns)
             .map_err(|error| error.doing(doing))
-    }
-
-    fn connection(&mut self) -> &mut Connection {
-        self.connection.borrow_mut()
     }
 
     fn begin(&mut self, call: &MiningCall<'_>) -> Result<()> {
         let mut first = true;
         for file in call.files {
-            let add = self.dialect.add_file(&file.path, first);
-            let added = self.connection().execute(&add);
+            let added = self.connection.execute(&self.dialect.add_file(&file.path, first));
             match added {
                 Err(error) if self.fault(&error) == Some(MiningFault::DuplicateFile) => {}
                 added => added.map_err(|error| error.doing(format!("adding log file '{}'", file.path)))?,
@@ -85,9 +72,8 @@ impl<C: BorrowMut<Connection>> Session<C> {
         }
         // One before what is wanted: whether a server takes the bound as inclusive is not documented everywhere.
         let from = Scn(call.from.0.saturating_sub(1));
-        let start = self.dialect.start(from);
-        self.connection()
-            .execute(&start)
+        self.connection
+            .execute(&self.dialect.start(from))
             .map_err(|error| error.doing("starting the mining session"))
     }
 
@@ -98,9 +84,7 @@ impl<C: BorrowMut<Connection>> Session<C> {
             dialect,
             ..
         } = self;
-        let mut cursor = connection
-            .borrow_mut()
-            .query(&contents.sql, &contents.columns, BATCH_ROWS)?;
+        let mut cursor = connection.query(&contents.sql, &contents.columns, BATCH_ROWS)?;
         while let Some(batch) = cursor.next()? {
             let columns = Columns::of(&batch);
             for nth in 0..batch.rows() {
@@ -112,8 +96,7 @@ impl<C: BorrowMut<Connection>> Session<C> {
 
     /// Ends the session, whatever came before: the next call must not find its files.
     fn end(&mut self) -> Result<()> {
-        let end = self.dialect.end();
-        let ended = self.connection().execute(&end);
+        let ended = self.connection.execute(&self.dialect.end());
         match ended {
             Err(error) if self.fault(&error) == Some(MiningFault::NoSession) => Ok(()),
             ended => ended.map_err(|error| error.doing("ending the mining session")),
@@ -128,7 +111,7 @@ impl<C: BorrowMut<Connection>> Session<C> {
     }
 }
 
-impl<C: BorrowMut<Connection> + Send> LogSource for Session<C> {
+impl LogSource for Session {
     fn archives(&mut self) -> Result<Vec<Archive>> {
         const DOING: &str = "asking for the archived log files";
         let rows = self.rows(&self.dialect.archives(), DOING)?;
@@ -176,8 +159,7 @@ impl<C: BorrowMut<Connection> + Send> LogSource for Session<C> {
     }
 
     fn switch_log(&mut self) -> Result<()> {
-        let switch = self.dialect.switch_log();
-        self.connection().execute(&switch)
+        self.connection.execute(&self.dialect.switch_log())
     }
 
     fn mine(&mut self, call: &MiningCall<'_>, row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>) -> Result<()> {
