@@ -157,14 +157,9 @@ struct Captured {
 
 impl Captured {
     fn log_miner(&self) -> LogMiner {
-        let needed = self.codec.needed_columns(0).iter().enumerate();
-        let columns = needed
-            .filter(|(_, needed)| **needed)
-            .map(|(column, _)| column)
-            .collect();
         let table = changes::CapturedTable {
             table: self.table.clone(),
-            columns: Some(columns),
+            wanted: Some(self.codec.needed_columns(0).to_vec()),
         };
         let settings = Settings {
             zone: self.database.config.server_time_zone.clone(),

@@ -708,7 +708,7 @@ fn a_large_value_out_of_its_row_is_unavailable_and_not_null() {
 fn only_wanted_columns_are_taken() {
     let log = ScriptedLog::new(vec![start(1, 1), upd(2, 1, 10, "a", "b"), commit(3, 1)], vec![]);
     let captured = CapturedTable {
-        columns: Some(vec![0]),
+        wanted: Some(vec![true, false]),
         ..table()
     };
     let mut reader = LogMinerReader::open(log, vec![captured], Settings::default(), at(0, 0)).unwrap();

@@ -18,14 +18,14 @@ use crate::row::value::{Image, Value, ValueBuffer};
 pub struct CapturedTable {
     /// The table.
     pub table: Arc<Table>,
-    /// The numbers of the columns that are read, ascending; the others stay absent. `None` means all.
-    pub columns: Option<Vec<usize>>,
+    /// For each column whether it is read; the others stay absent. `None` means all.
+    pub wanted: Option<Vec<bool>>,
 }
 
 impl CapturedTable {
     /// A table with all its columns.
     pub fn whole(table: Arc<Table>) -> Self {
-        CapturedTable { table, columns: None }
+        CapturedTable { table, wanted: None }
     }
 }
 
@@ -41,7 +41,9 @@ pub struct Decoder {
 #[derive(Debug)]
 struct Captured {
     table: Arc<Table>,
+    /// The numbers of the columns that are read, ascending.
     wanted: Vec<usize>,
+    is_wanted: Vec<bool>,
     layout: Layout,
     version: Option<u32>,
 }
@@ -189,10 +191,12 @@ impl Decoder {
 
 fn captured(captured: &CapturedTable) -> Captured {
     let table = Arc::clone(&captured.table);
-    let wanted = captured
-        .columns
+    let mut is_wanted = captured
+        .wanted
         .clone()
-        .unwrap_or_else(|| (0..table.columns.len()).collect());
+        .unwrap_or_else(|| vec![true; table.columns.len()]);
+    is_wanted.resize(table.columns.len(), false);
+    let wanted = (0..is_wanted.len()).filter(|&column| is_wanted[column]).collect();
     let layout = Layout::new(
         Some(table.name.schema.as_bytes()),
         table.name.name.as_bytes(),
@@ -201,6 +205,7 @@ fn captured(captured: &CapturedTable) -> Captured {
     Captured {
         table,
         wanted,
+        is_wanted,
         layout,
         version: None,
     }
@@ -208,7 +213,7 @@ fn captured(captured: &CapturedTable) -> Captured {
 
 impl Captured {
     fn wants(&self, column: usize) -> bool {
-        self.wanted.len() == self.table.columns.len() || self.wanted.binary_search(&column).is_ok()
+        self.is_wanted.get(column).copied().unwrap_or(false)
     }
 
     fn note_version(&mut self, version: u32) {
