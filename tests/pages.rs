@@ -320,3 +320,26 @@ fn bounds_stay_when_rows_come_and_go() {
     let expected: Vec<i64> = (151..=300).map(|i| i * 10).chain(5001..=5100).collect();
     assert_eq!(rows, expected);
 }
+
+/// Where the database's order is not the bytes', changes would be looked for in the wrong chunk: better no page at all.
+#[test]
+fn an_order_that_is_not_the_bytes_is_refused() {
+    let columns = r#""ID" varchar(20) collate "und-x-icu" primary key"#;
+    let table = table("OTHERWISE", columns, "values ('a'), ('b'), ('C'), ('d')");
+    let mut connection = StandIn::shared().connect();
+    let splitter = Splitter::new(&Dameng, &table, 1).unwrap();
+    let error = splitter.cut(&mut connection, None, 10).unwrap_err();
+    assert!(error.to_string().contains("orders the key otherwise"), "{error}");
+    let whole = Chunk {
+        table: table.name.clone(),
+        range: tidemark::split::KeyRange::ALL,
+    };
+    for rows in [2, 3, 10] {
+        let limit = PageLimit { rows, ..WHOLE };
+        let error = reader(&table, &[true])
+            .select(&whole, limit, &mut PageRows::default())
+            .unwrap_err();
+        assert!(error.to_string().contains("orders the key otherwise"), "{error}");
+        assert!(error.to_string().contains("OTHERWISE.T"), "{error}");
+    }
+}
