@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use support::Server;
 use tidemark::error::ErrorKind;
@@ -263,37 +263,5 @@ fn odd_passwords_reach_the_server_whole() {
     assert_eq!(
         connection.rows("select current_user::text", &[TEXT]).unwrap(),
         [[Field::Text("odd".into())]]
-    );
-}
-
-/// Prints what the fetch does a second; compares nothing.
-#[test]
-fn fetch_speed_is_shown() {
-    let mut connection = Server::shared().connect();
-    connection
-        .execute(
-            "create temporary table speed as select i::bigint id, 'name ' || i as name, (i % 10000 / 100.0)::numeric(12,2) amount, \
-             timestamp '2024-01-01' + i * interval '1 second' ts from generate_series(1, 200000) i",
-        )
-        .unwrap();
-    let specs = [ColumnSpec::Int, ColumnSpec::Text { bytes: 64 }, TEXT, TEXT];
-    let begun = Instant::now();
-    let mut cursor = connection
-        .query("select id, name, amount, ts from speed", &specs, 1000)
-        .unwrap();
-    let (mut rows, mut bytes) = (0, 0);
-    while let Some(batch) = cursor.next().unwrap() {
-        for column in 1..4 {
-            let column = batch.column(column);
-            bytes += (0..batch.rows())
-                .map(|row| column.bytes(row).map_or(0, <[u8]>::len))
-                .sum::<usize>();
-        }
-        rows += batch.rows();
-    }
-    assert_eq!(rows, 200_000);
-    println!(
-        "{:.0} rows/s, {bytes} bytes",
-        rows as f64 / begun.elapsed().as_secs_f64()
     );
 }
