@@ -230,3 +230,157 @@ fn merge(selected: &PageRows, kept: usize, corrections: &BTreeMap<Box<[u8]>, Opt
     }
     rows
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::split::TableName;
+
+    const WIDE: PageLimit = PageLimit {
+        rows: 1_000_000,
+        bytes: 1 << 30,
+    };
+
+    fn chunk(lower: Option<&str>, upper: Option<&str>) -> Chunk {
+        let key = |text: Option<&str>| text.map(|text| Key(text.as_bytes().into()));
+        Chunk {
+            table: Arc::new(TableName {
+                schema: "BIZ".into(),
+                name: "ORDERS".into(),
+            }),
+            range: KeyRange {
+                lower: key(lower),
+                upper: key(upper),
+            },
+        }
+    }
+
+    fn rows(rows: &[(&str, &str)]) -> PageRows {
+        let mut page = PageRows::default();
+        rows.iter()
+            .for_each(|(key, row)| page.push_encoded(key.as_bytes(), row.as_bytes()));
+        page
+    }
+
+    fn texts(page: &PageRows) -> Vec<(String, String)> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (0..page.len())
+            .map(|row| (text(page.key(row)), text(page.row(row))))
+            .collect()
+    }
+
+    /// The example that descriptions of watermark-based snapshots print: between the low and the high watermark of a
+    /// chunk K1 to K7, K2 goes from 100 to 108 and on to 119, K3 is deleted, K5 goes from 77 to 100.
+    #[test]
+    fn the_published_example() {
+        let selected = rows(&[
+            ("K1", "100"),
+            ("K2", "100"),
+            ("K3", "80"),
+            ("K4", "25"),
+            ("K5", "77"),
+            ("K6", "12"),
+            ("K7", "50"),
+        ]);
+        let mut page = Page::new(0, chunk(Some("K1"), Some("K8")), selected, None, WIDE);
+        page.put(b"K2", b"108");
+        page.put(b"K2", b"119");
+        page.remove(b"K3");
+        page.put(b"K5", b"100");
+        let page = page.close();
+        let expected = [
+            ("K1", "100"),
+            ("K2", "119"),
+            ("K4", "25"),
+            ("K5", "100"),
+            ("K6", "12"),
+            ("K7", "50"),
+        ];
+        assert_eq!(
+            texts(&page.rows),
+            expected.map(|(key, row)| (key.to_owned(), row.to_owned()))
+        );
+        assert_eq!(page.rest, None);
+        assert_eq!(page.range, chunk(Some("K1"), Some("K8")).range);
+    }
+
+    #[test]
+    fn a_page_that_outgrows_its_limit_gives_up_its_last_keys() {
+        let limit = PageLimit { rows: 3, bytes: 1000 };
+        let rest = Some(Key(b"f".as_slice().into()));
+        let selected = rows(&[("b", "1"), ("c", "1"), ("e", "1")]);
+        let mut page = Page::new(0, chunk(Some("a"), Some("z")), selected, rest, limit);
+        page.remove(b"e");
+        page.put(b"d", b"2");
+        page.put(b"a", b"2");
+        assert!(!page.contains(b"d") && page.contains(b"c"));
+        let page = page.close();
+        assert_eq!(
+            texts(&page.rows),
+            [("a", "2"), ("b", "1"), ("c", "1")].map(|(key, row)| (key.to_owned(), row.to_owned()))
+        );
+        assert_eq!(page.range, chunk(Some("a"), Some("d")).range);
+        assert_eq!(page.rest, Some(chunk(Some("d"), Some("z"))));
+    }
+
+    #[test]
+    fn one_row_stays_however_large_it_becomes() {
+        let limit = PageLimit { rows: 3, bytes: 10 };
+        let mut page = Page::new(0, chunk(None, None), rows(&[("a", "1"), ("b", "1")]), None, limit);
+        page.put(b"a", b"a row of some length");
+        let page = page.close();
+        assert_eq!(page.rows.len(), 1);
+        assert_eq!(page.rest, Some(chunk(Some("b"), None)));
+    }
+
+    /// Random corrections against a plain map, with limits that cut.
+    #[test]
+    fn corrections_equal_those_of_a_plain_map() {
+        let mut state = 1u64;
+        let mut random = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..5_000 {
+            let mut expected = BTreeMap::new();
+            for _ in 0..random(8) {
+                expected.insert(format!("{:02}", random(20)), "s".repeat(random(5) as usize));
+            }
+            let mut selected = PageRows::default();
+            let pairs = expected.iter();
+            pairs.for_each(|(key, row)| selected.push_encoded(key.as_bytes(), row.as_bytes()));
+            let limit = PageLimit {
+                rows: 8 + random(3) as usize,
+                bytes: 40 + random(60) as usize,
+            };
+            let mut page = Page::new(3, chunk(None, None), selected, None, limit);
+            for number in 0..random(30) {
+                let key = format!("{:02}", random(20));
+                if !page.contains(key.as_bytes()) {
+                    continue;
+                }
+                let puts = random(3) > 0;
+                if puts {
+                    let row = number.to_string().repeat(1 + random(4) as usize);
+                    page.put(key.as_bytes(), row.as_bytes());
+                    expected.insert(key, row);
+                } else {
+                    page.remove(key.as_bytes());
+                    expected.remove(&key);
+                }
+                expected.retain(|key, _| page.contains(key.as_bytes()));
+                let bytes: usize = expected.iter().map(|(key, row)| key.len() + row.len()).sum();
+                assert_eq!((page.len(), page.size()), (expected.len(), bytes));
+                let fits = page.len() <= limit.rows && page.size() <= limit.bytes;
+                assert!(!puts || fits || page.len() == 1);
+            }
+            let page = page.close();
+            assert_eq!(texts(&page.rows), expected.into_iter().collect::<Vec<_>>());
+            assert_eq!(page.rest.map(|rest| rest.range.lower), page.range.upper.map(Some));
+        }
+    }
+}

@@ -329,7 +329,8 @@ impl Rounds {
         let mut asked = false;
         loop {
             go_on(clock)?;
-            let complete = self.log.progress().complete_to;
+            let progress = self.log.progress();
+            let complete = progress.complete_to;
             if !inside && complete.is_some_and(|scn| scn > target || (asked && scn == target)) {
                 return Ok(());
             }
@@ -352,7 +353,7 @@ impl Rounds {
                     }
                     if wait.is_over(clock) {
                         if pushed || !self.log.push()? {
-                            let reached = complete.unwrap_or(Scn(0));
+                            let reached = complete.unwrap_or(progress.position.scn);
                             let seconds = wait.seconds();
                             let needed = target;
                             return Err(ErrorKind::LogBehind {

@@ -92,3 +92,95 @@ impl Filter {
         !entries.is_empty() && entries.iter().all(|entry| entry.point.end().scn > scn)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::position::{CommitPosition, Xid};
+    use crate::split::Key;
+
+    fn table(name: &str) -> Arc<TableName> {
+        Arc::new(TableName {
+            schema: "BIZ".into(),
+            name: name.into(),
+        })
+    }
+
+    fn range(table: &Arc<TableName>, lower: Option<u32>, upper: Option<u32>, scn: u64, commits: u32) -> FinishedRange {
+        let key = |number: Option<u32>| number.map(|number| Key(Box::new(number.to_be_bytes())));
+        FinishedRange {
+            table: table.clone(),
+            range: KeyRange {
+                lower: key(lower),
+                upper: key(upper),
+            },
+            point: Point::Position(Position { scn: Scn(scn), commits }),
+            mine_from: Scn(1),
+        }
+    }
+
+    fn head(scn: u64, nth: u32) -> TransactionHead {
+        TransactionHead {
+            xid: Xid(1),
+            commit: CommitPosition { scn: Scn(scn), nth },
+            commit_micros: 0,
+            start: Scn(1),
+            next_scn: Scn(1),
+        }
+    }
+
+    #[test]
+    fn each_range_has_its_own_point_down_to_the_commit() {
+        let (a, b) = (table("A"), table("B"));
+        let ranges = [
+            range(&a, Some(10), None, 20, 1),
+            range(&a, None, Some(10), 30, 0),
+            range(&table("GONE"), None, None, 99, 0),
+        ];
+        let filter = Filter::new(&[b, a], &ranges).unwrap().unwrap();
+        assert_eq!(filter.end(), Position::before(Scn(30)));
+        let contains = |key: u32, head| filter.contains(1, &key.to_be_bytes(), &head).unwrap();
+        assert!(contains(9, head(29, 5)) && !contains(9, head(30, 0)));
+        assert!(contains(10, head(20, 0)) && !contains(10, head(20, 1)));
+        assert!(!filter.covers(0) && !filter.contains(0, b"any", &head(1, 0)).unwrap());
+    }
+
+    #[test]
+    fn a_key_in_no_range_and_ranges_that_overlap_are_errors() {
+        let a = table("A");
+        let holes = [range(&a, None, Some(5), 9, 0), range(&a, Some(6), None, 9, 0)];
+        let filter = Filter::new(std::slice::from_ref(&a), &holes).unwrap().unwrap();
+        let error = filter.contains(0, &5u32.to_be_bytes(), &head(1, 0)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Internal(_)));
+        let twice = [range(&a, None, Some(7), 9, 0), range(&a, Some(6), None, 9, 0)];
+        let error = Filter::new(&[a], &twice).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Protocol(_)));
+    }
+
+    #[test]
+    fn a_hundred_thousand_ranges_are_searched_not_walked() {
+        let a = table("A");
+        let bound = |number: u32| (0 < number && number < 100_000).then_some(number * 3);
+        let ranges: Vec<_> = (0..100_000)
+            .map(|number| range(&a, bound(number), bound(number + 1), u64::from(number) + 1, 0))
+            .collect();
+        let filter = Filter::new(&[a], &ranges).unwrap().unwrap();
+        for number in 0..1_000_000u32 {
+            let key = number % 300_000;
+            let scn = u64::from(key / 3) + 1;
+            let contains = |scn| filter.contains(0, &key.to_be_bytes(), &head(scn, 0)).unwrap();
+            assert!(contains(scn - 1) && !contains(scn));
+        }
+    }
+
+    #[test]
+    fn a_change_of_shape_is_behind_a_table_only_if_all_its_pages_are_later() {
+        let (a, b) = (table("A"), table("B"));
+        let ranges = [range(&a, None, Some(5), 9, 0), range(&a, Some(5), None, 12, 0)];
+        let tables = [a.clone(), b.clone()];
+        let filter = Filter::new(&tables, &ranges).unwrap().unwrap();
+        assert!(filter.all_behind(&a, &tables, Scn(8)));
+        assert!(!filter.all_behind(&a, &tables, Scn(9)) && !filter.all_behind(&a, &tables, Scn(10)));
+        assert!(!filter.all_behind(&b, &tables, Scn(1)));
+    }
+}

@@ -1,0 +1,5 @@
+//! Pages in rounds and the log phase over a log that a test writes down: the cases that have names.
+
+mod rounds;
+mod scripted;
+mod stream;
