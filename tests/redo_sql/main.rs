@@ -2,6 +2,8 @@
 
 mod cases;
 mod fuzz;
+mod large;
+mod lenient;
 mod model;
 mod properties;
 mod random;

@@ -144,9 +144,9 @@ impl Reference<'_> {
         let start = self.at;
         self.blanks();
         let word = self.word();
-        let none = word.is_empty()
-            || word[0].is_ascii_digit()
-            || [b"SET".as_slice(), b"WHERE", b"FOR"].contains(&word.as_slice());
+        // The beginning of WHERE is no alias: a statement may be cut there.
+        let known = [b"SET".as_slice(), b"FOR", b"W", b"WH", b"WHE", b"WHER", b"WHERE"];
+        let none = word.is_empty() || word[0].is_ascii_digit() || known.contains(&word.as_slice());
         if none {
             self.at = start;
             return None;

@@ -215,16 +215,17 @@ pub(super) fn table<'a, S: Sink<'a>>(cursor: &mut Cursor<'a>, sink: &mut S) -> R
     sink.table(owner, table).or_else(|fault| cursor.fail(fault))
 }
 
-/// A word after the table that is no keyword.
+/// A word after the table that is no keyword, nor the beginning of WHERE: a statement cut there must not pass for one without conditions.
 pub(super) fn alias<'a>(cursor: &mut Cursor<'a>) -> Option<&'a [u8]> {
     let end = cursor.at;
     cursor.skip_blank();
     let word = cursor.word();
-    let is_keyword = |word: &[u8]| {
-        let keywords: [&[u8]; 3] = [b"SET", b"WHERE", b"FOR"];
-        keywords.iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
-    };
-    if word.first().is_none_or(u8::is_ascii_digit) || is_keyword(word) {
+    let is_keyword = word.eq_ignore_ascii_case(b"SET")
+        || word.eq_ignore_ascii_case(b"FOR")
+        || b"WHERE"
+            .get(..word.len())
+            .is_some_and(|begin| begin.eq_ignore_ascii_case(word));
+    if is_keyword || word.first().is_none_or(u8::is_ascii_digit) {
         cursor.at = end;
         return None;
     }

@@ -77,11 +77,18 @@ impl<'a> Cursor<'a> {
     /// A literal, a word of one, or a name with its parenthesis.
     fn begins_value(&mut self) -> bool {
         match self.peek() {
-            Some(b'\'' | b'"' | b'0'..=b'9' | b'+' | b'-' | b'.' | b'/') => true,
+            Some(b'\'' | b'0'..=b'9' | b'+' | b'-' | b'.' | b'/') => true,
+            Some(b'"') => self.name("a name").is_ok() && matches!(self.peek(), Some(b'.' | b'(')),
             Some(byte) if is_word(byte) => {
                 const WORDS: [&[u8]; 6] = [b"NULL", b"OUT_CLOB", b"OUT_BLOB", b"TRUE", b"FALSE", b"UNSUPPORTED"];
+                const TYPES: [&[u8]; 5] = [b"DATE", b"TIME", b"TIMESTAMP", b"DATETIME", b"INTERVAL"];
                 let word = self.word();
-                matches!(self.peek(), Some(b'(' | b'\'')) || WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
+                let is_one = |known: &[&[u8]]| known.iter().any(|known| word.eq_ignore_ascii_case(known));
+                match self.peek() {
+                    Some(b'(') => true,
+                    Some(b'\'' | b' ') if is_one(&TYPES) => true,
+                    _ => is_one(&WORDS),
+                }
             }
             _ => false,
         }

@@ -129,6 +129,7 @@ fn by_name<'a>(
     let mut cursor = Cursor::new(sql, lenient);
     let parsed = match operation {
         Operation::Ddl | Operation::XmlEnd => Ok(()),
+        _ if is_too_long(sql) => cursor.fail(Fault::TooLong),
         Operation::Skip => cursor.fail(Fault::Expected("no statement")),
         Operation::Insert | Operation::Update | Operation::Delete => dml(operation, &mut cursor, statement),
         _ => large::parse(&mut cursor, statement),
@@ -152,6 +153,9 @@ fn by_index<'a>(
         Operation::Delete => (columns, 0),
         _ => (columns, columns),
     };
+    if is_too_long(sql) {
+        return Err(Fault::TooLong.at(0));
+    }
     row.clear(sql, before, after);
     let mut cursor = Cursor::new(sql, lenient);
     dml(operation, &mut cursor, &mut RowSink::new(layout, row)).map_err(|Failed| cursor.error())
@@ -159,15 +163,17 @@ fn by_index<'a>(
 
 #[inline(always)]
 fn dml<'a, S: Sink<'a>>(operation: Operation, cursor: &mut Cursor<'a>, sink: &mut S) -> Result<(), Failed> {
-    if cursor.sql.len() > u32::MAX as usize {
-        return cursor.fail(Fault::TooLong);
-    }
     match operation {
         Operation::Insert => grammar::insert(cursor, sink),
         Operation::Update => grammar::update(cursor, sink),
         Operation::Delete => grammar::delete(cursor, sink),
         _ => cursor.fail(Fault::Expected("INSERT, UPDATE or DELETE")),
     }
+}
+
+/// Whether places in the text do not fit the half word that a token has for them.
+fn is_too_long(sql: &[u8]) -> bool {
+    sql.len() > u32::MAX as usize
 }
 
 /// Whether a text holds no statement: nothing, blanks, or only a comment.
