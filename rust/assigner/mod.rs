@@ -4,8 +4,14 @@
 //! holds it is complete, then *firm* for ever, which is acknowledged. When the ranges tile all tables and are firm,
 //! the gate opens: the one stream split goes out. Everything here is called from one thread, the coordinator's.
 
+mod gate;
 mod ranges;
+mod settings;
 mod table;
+#[cfg(test)]
+mod tests;
+
+pub use settings::{Checkpointing, Settings};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -13,51 +19,9 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
-use crate::split::{
-    AssignerState, Chunk, FinishedRange, Key, Plan, Split, StreamSplit, TableName, ToEnumerator, ToReader,
-};
+use crate::split::{AssignerState, Chunk, FinishedRange, Key, Plan, Split, TableName, ToEnumerator, ToReader};
 use ranges::Provisional;
 use table::Table;
-
-/// How the job takes checkpoints; a Source cannot ask Flink for it, so it is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Checkpointing {
-    /// Not at all.
-    None,
-    /// Aligned, with no timeout after which they are not.
-    Aligned,
-    /// Unaligned, at once or after a timeout.
-    Unaligned,
-}
-
-/// What the assigner is told once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// How many readers the job has.
-    pub parallelism: u32,
-    /// How the job takes checkpoints.
-    pub checkpointing: Checkpointing,
-    /// Whether the stream ends at the largest point (`scan.startup.mode = snapshot`).
-    pub bounded: bool,
-    /// Greatest number of ranges in one event.
-    pub group_ranges: usize,
-    /// Greatest size of an event with ranges, in bytes; it must stay below Flink's frame (10 MiB by default). One range
-    /// goes out whatever its size.
-    pub group_bytes: usize,
-}
-
-impl Settings {
-    /// Settings with groups of at most 1,000 ranges and 4 MiB.
-    pub fn new(parallelism: u32, checkpointing: Checkpointing) -> Self {
-        Settings {
-            parallelism,
-            checkpointing,
-            bounded: false,
-            group_ranges: 1000,
-            group_bytes: 4 << 20,
-        }
-    }
-}
 
 /// What is to be done in Flink's context, in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -430,41 +394,6 @@ impl Assigner {
         Err(ErrorKind::Internal("the start of the job was decided twice".into()).into())
     }
 
-    /// Whether every key of every table is in a finished range.
-    fn covered(&self) -> bool {
-        match self.start {
-            Start::Undecided => false,
-            Start::Stream(_) => true,
-            Start::Tables { .. } => self.whole == self.tables.len() && self.tiled == self.tables.len(),
-        }
-    }
-
-    /// Unaligned checkpoints let the stream's rows overtake those of the snapshot on their way to the sink; without
-    /// checkpoints no range becomes firm. A single reader needs neither.
-    fn refuse_unsafe_checkpointing(&self) -> Result<()> {
-        let unfinished = matches!(self.start, Start::Tables { .. }) && !self.is_streaming() && !self.covered();
-        let (option, reason) = match self.settings.checkpointing {
-            _ if !unfinished || self.settings.parallelism == 1 => return Ok(()),
-            Checkpointing::Aligned => return Ok(()),
-            Checkpointing::Unaligned => (
-                "execution.checkpointing.unaligned.enabled",
-                "a snapshot at a parallelism above 1 needs aligned checkpoints, without a timeout \
-                 (execution.checkpointing.aligned-checkpoint-timeout = 0); they may be switched on again once the \
-                 stream has begun",
-            ),
-            Checkpointing::None => (
-                "execution.checkpointing.interval",
-                "a snapshot at a parallelism above 1 cannot go over into the stream without checkpoints; set an \
-                 interval, or give the source a parallelism of 1",
-            ),
-        };
-        Err(ErrorKind::Option {
-            option: option.into(),
-            reason: reason.into(),
-        }
-        .into())
-    }
-
     fn request(&mut self, subtask: u32, actions: &mut Vec<Action>) {
         // Once the stream is out, everyone has been told that there are no more splits.
         if !self.registered.contains(&subtask) || self.stream.is_some() {
@@ -507,38 +436,6 @@ impl Assigner {
         self.ask_gate(actions)
     }
 
-    /// Hands the next group of frozen ranges to the stream's reader.
-    fn missing(&mut self, subtask: u32, have: u32, actions: &mut Vec<Action>) -> Result<()> {
-        let Some(stream) = &mut self.stream else {
-            return Ok(());
-        };
-        let owner = *stream.subtask.get_or_insert(subtask);
-        let have = have as usize;
-        let total: usize = self.tables.values().map(|table| table.ranges.len()).sum();
-        if owner != subtask || have >= total {
-            return Err(ErrorKind::Protocol(format!(
-                "reader {subtask} asks for more than its {have} of {total} ranges, the stream is at reader {owner}"
-            ))
-            .into());
-        }
-        if !self.registered.contains(&subtask) {
-            return Ok(());
-        }
-        let mut ranges = Vec::new();
-        let mut bytes = 0;
-        for range in self.ranges().skip(have).take(self.settings.group_ranges.max(1)) {
-            bytes += range.size_bound();
-            if bytes > self.settings.group_bytes && !ranges.is_empty() {
-                break;
-            }
-            ranges.push(range.clone());
-        }
-        let first = have as u32;
-        let event = ToReader::Ranges { first, ranges };
-        actions.push(Action::Send { subtask, event });
-        Ok(())
-    }
-
     fn keep(&mut self, range: FinishedRange, provisional: Option<Provisional>) -> Result<()> {
         let table = self.tables.get_mut(&*range.table).ok_or_else(|| {
             let kind = ErrorKind::State("a range is kept of a table that is not captured".into());
@@ -579,64 +476,6 @@ impl Assigner {
             if let Some(chunk) = self.planned.pop_front() {
                 actions.push(assign(subtask, Split::Chunk(chunk)));
             }
-        }
-    }
-
-    /// Lets the stream split out, if it is time.
-    fn ask_gate(&mut self, actions: &mut Vec<Action>) -> Result<()> {
-        if self.is_streaming() || !self.covered() {
-            return Ok(());
-        }
-        if let Some(chunk) = self.planned.front() {
-            let kind = ErrorKind::Protocol(format!("{:?} is finished and planned at once", chunk.range));
-            return Err(Error::from(kind).on(&chunk.table));
-        }
-        // A single reader's rows cannot be overtaken, and its one checkpoint holds ranges and stream alike.
-        if self.settings.parallelism > 1 && self.provisional > 0 {
-            return Ok(());
-        }
-        let Some(&subtask) = self.registered.difference(&self.told).next() else {
-            return Ok(());
-        };
-        let split = Split::Stream(self.stream_split()?);
-        self.stream = Some(StreamOut { subtask: Some(subtask) });
-        actions.push(assign(subtask, split));
-        for other in self.registered.clone() {
-            if other != subtask {
-                self.no_more_splits(other, actions);
-            }
-        }
-        Ok(())
-    }
-
-    fn stream_split(&self) -> Result<StreamSplit> {
-        let ends = || self.ranges().map(|range| range.point.end());
-        let offset = match &self.start {
-            Start::Stream(offset) => Some(offset.clone()),
-            Start::Undecided => None,
-            Start::Tables { from } => from.or_else(|| ends().min()).map(|position| {
-                let mine_from = self.mine_from.keys().next().copied().unwrap_or(position.scn);
-                Offset::starting(self.incarnation, mine_from.min(position.scn), position)
-            }),
-        };
-        let mut offset =
-            offset.ok_or_else(|| ErrorKind::Internal("the gate opened before there was a point".into()))?;
-        if offset.incarnation == Incarnation::default() {
-            offset.incarnation = self.incarnation;
-        }
-        let end = ends().max().unwrap_or(offset.commit);
-        Ok(StreamSplit {
-            end: self.settings.bounded.then_some(end),
-            needed: u32::try_from(self.ranges().count())
-                .map_err(|_| ErrorKind::Internal("there are too many finished ranges".into()))?,
-            ranges: Vec::new(),
-            offset,
-        })
-    }
-
-    fn no_more_splits(&mut self, subtask: u32, actions: &mut Vec<Action>) {
-        if self.told.insert(subtask) {
-            actions.push(Action::NoMoreSplits { subtask });
         }
     }
 }

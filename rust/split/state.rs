@@ -151,3 +151,136 @@ fn read_chunks(from: &mut Reader<'_>) -> Result<Vec<Chunk>> {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::position::{Point, Scn};
+
+    fn key(text: &str) -> Key {
+        Key(text.as_bytes().into())
+    }
+
+    fn table(name: &str) -> Arc<TableName> {
+        Arc::new(TableName {
+            schema: "BIZ".into(),
+            name: name.into(),
+        })
+    }
+
+    fn range(table: &Arc<TableName>, lower: Option<Key>, upper: Option<Key>) -> FinishedRange {
+        FinishedRange {
+            table: table.clone(),
+            range: KeyRange { lower, upper },
+            point: Point::Position(Position::before(Scn(300))),
+            mine_from: Scn(299),
+        }
+    }
+
+    fn state() -> AssignerState {
+        let (a, b) = (table("A"), table("B"));
+        let chunk = |lower: Option<Key>, upper: Option<Key>| Chunk {
+            table: b.clone(),
+            range: KeyRange { lower, upper },
+        };
+        AssignerState {
+            incarnation: Incarnation(7),
+            plan: Some(Plan::Tables {
+                from: Some(Position::before(Scn(5))),
+                tables: vec![
+                    TableCut {
+                        table: a.clone(),
+                        bounds: vec![key("c"), key("m")],
+                        whole: true,
+                    },
+                    TableCut {
+                        table: b.clone(),
+                        bounds: vec![key("d")],
+                        whole: false,
+                    },
+                ],
+            }),
+            planned: vec![chunk(None, Some(key("d"))), chunk(Some(key("d")), None)],
+            ranges: vec![range(&a, None, Some(key("c"))), range(&a, Some(key("c")), None)],
+            stream_out: true,
+        }
+    }
+
+    /// What version 1 wrote for `state()`; every later version reads it.
+    const VERSION_1: &str = "01 07 01 01 01 05 00 02 03 42495a 01 41 02 01 63 01 6d 01 03 42495a 01 42 01 01 64 00 \
+        02 01 03 42495a 01 42 00 01 01 64 00 01 01 64 00 \
+        02 01 03 42495a 01 41 00 01 01 63 00 ac02 00 ab02 00 01 01 63 00 00 ac02 00 ab02 01";
+
+    #[test]
+    fn the_state_of_version_1_is_read() {
+        let digits: String = VERSION_1.split_whitespace().collect();
+        let pairs = (0..digits.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&digits[at..at + 2], 16));
+        let bytes: Vec<u8> = pairs.collect::<std::result::Result<_, _>>().unwrap();
+        assert_eq!(AssignerState::decode(&bytes).unwrap(), state());
+        assert_eq!(state().encode(), bytes);
+    }
+
+    #[test]
+    fn every_plan_survives_its_wire_form() {
+        let offset = Offset::starting(Incarnation(3), Scn(4), Position::before(Scn(9)));
+        for plan in [None, Some(Plan::Stream(offset)), state().plan] {
+            let state = AssignerState { plan, ..state() };
+            assert_eq!(AssignerState::decode(&state.encode()).unwrap(), state);
+        }
+    }
+
+    #[test]
+    fn every_truncated_damaged_or_newer_state_is_an_error() {
+        let bytes = state().encode();
+        for length in 0..bytes.len() {
+            assert!(AssignerState::decode(&bytes[..length]).is_err());
+        }
+        let mut newer = bytes.clone();
+        newer[0] = VERSION + 1;
+        assert!(
+            AssignerState::decode(&newer)
+                .unwrap_err()
+                .to_string()
+                .contains("version 2")
+        );
+        assert!(AssignerState::decode(&[&bytes[..], &[0]].concat()).is_err());
+        let mut flag = bytes.clone();
+        flag[bytes.len() - 1] = 2;
+        assert!(AssignerState::decode(&flag).is_err());
+        // Whatever a byte becomes: an error or a state, never a panic or a fortune of memory.
+        for at in 0..bytes.len() {
+            for value in [0, 1, 2, 0x7f, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] = value;
+                let _ = AssignerState::decode(&damaged);
+            }
+        }
+    }
+
+    #[test]
+    fn a_hundred_thousand_ranges_take_few_bytes_each() {
+        let a = table("A_TABLE_WITH_A_NAME_OF_SOME_LENGTH");
+        let key = |number: u32| Key(number.to_be_bytes().into());
+        let many = || 0..100_000u32;
+        let state = AssignerState {
+            plan: Some(Plan::Tables {
+                from: None,
+                tables: vec![TableCut {
+                    table: a.clone(),
+                    bounds: many().map(|number| key(number + 1)).collect(),
+                    whole: true,
+                }],
+            }),
+            planned: Vec::new(),
+            ranges: many()
+                .map(|number| range(&a, Some(key(number)), Some(key(number + 1))))
+                .collect(),
+            ..state()
+        };
+        let bytes = state.encode();
+        assert!(bytes.len() < 100_000 * 26, "{} bytes", bytes.len());
+        assert_eq!(AssignerState::decode(&bytes).unwrap(), state);
+    }
+}

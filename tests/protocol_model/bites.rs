@@ -4,7 +4,8 @@
 use tidemark::assigner::Assigner;
 
 use crate::enumerator::Enumerator;
-use crate::literal::{FirmAgain, Forget, Literal, Rules};
+use crate::literal::Literal;
+use crate::rules::{FirmAgain, Forget, Rules};
 use crate::world::{Config, Faults};
 use crate::{bounded, bounded_alone, grown, rough, run};
 

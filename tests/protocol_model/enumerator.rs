@@ -5,7 +5,8 @@ use tidemark::error::Result;
 use tidemark::offset::Offset;
 use tidemark::split::{Chunk, FinishedRange, Split, TableName, ToEnumerator};
 
-use crate::literal::{Literal, LiteralState, Rules};
+use crate::literal::{Literal, LiteralState};
+use crate::rules::Rules;
 
 pub trait Enumerator: Sized {
     /// What a checkpoint keeps.

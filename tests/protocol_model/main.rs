@@ -8,6 +8,7 @@ mod enumerator;
 mod literal;
 mod random;
 mod reader;
+mod rules;
 mod world;
 
 use enumerator::Enumerator;

@@ -1,6 +1,9 @@
 //! What a reader owes and owns, on the task's thread: chunks, pages whose rows are on their way out, ranges that wait for
 //! their acknowledgement, the stream split. Pure: calls in, [`Todo`]s out; its snapshot is exact at every row.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -316,10 +319,10 @@ impl ReaderState {
         let Some(split) = stream.filter(|split| split.ranges.len() == first) else {
             return Err(ErrorKind::Protocol(format!("ranges from number {first} on came unasked")).into());
         };
-        split.ranges.extend(ranges);
-        if split.ranges.len() > split.needed as usize {
+        if first + ranges.len() > split.needed as usize {
             return Err(ErrorKind::Protocol(format!("the stream needs {} ranges, more came", split.needed)).into());
         }
+        split.ranges.extend(ranges);
         Ok(self.after_ranges().into_iter().collect())
     }
 
