@@ -42,7 +42,9 @@ DECLARE
   gone record;
 BEGIN
   FOR gone IN SELECT objid FROM pg_event_trigger_dropped_objects() WHERE object_type = 'table' LOOP
-    EXECUTE format('DROP FUNCTION IF EXISTS logminer.%I()', 'log_' || gone.objid);
+    IF to_regprocedure(format('logminer.%I()', 'log_' || gone.objid)) IS NOT NULL THEN
+      EXECUTE format('DROP FUNCTION logminer.%I()', 'log_' || gone.objid);
+    END IF;
   END LOOP;
 END $$;
 

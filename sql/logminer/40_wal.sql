@@ -95,27 +95,24 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- The top of an aborted xid that wrote no message. `seen` is the largest xid met before `from_lsn`: a younger one began
--- at or after `from_lsn`, so its first record is looked for there only.
-CREATE FUNCTION logminer.top_of_silent(wanted bigint, from_lsn pg_lsn, seen bigint, abort_lsn pg_lsn) RETURNS bigint
+-- The tops of aborted xids that wrote no message (themselves, where they are tops). `seen` is the largest xid met before
+-- `from_lsn`: a younger one began at or after it, so its first record is looked for there only.
+CREATE FUNCTION logminer.tops_of_silent(wanted bigint[], from_lsn pg_lsn, seen bigint, to_lsn pg_lsn)
+RETURNS TABLE (x bigint, t bigint)
 LANGUAGE plpgsql AS $$
-DECLARE
-  found_top bigint := logminer.record_top(abort_lsn);
-  first_lsn pg_lsn;
 BEGIN
-  IF found_top IS NULL THEN
-    SELECT min(start_lsn) INTO first_lsn
-    FROM pg_get_wal_records_info(CASE WHEN wanted > seen THEN from_lsn ELSE logminer.oldest_lsn() END,
-                                 logminer.reading_end(abort_lsn, pg_current_wal_flush_lsn(), logminer.oldest_lsn()))
-    WHERE xid = wanted::text::xid;
-    found_top := logminer.record_top(first_lsn);
+  IF wanted IS NULL THEN
+    RETURN;
   END IF;
-  RETURN coalesce(found_top, wanted);
-EXCEPTION WHEN OTHERS THEN
-  IF SQLERRM NOT LIKE 'could not find a valid record after%' THEN
-    RAISE;
+  IF seen >= (SELECT min(w) FROM unnest(wanted) w) THEN
+    from_lsn := logminer.oldest_lsn();
   END IF;
-  RETURN wanted;
+  RETURN QUERY
+    SELECT f.x, coalesce(logminer.record_top(f.first_lsn), f.x)
+    FROM (SELECT w.xid::text::bigint AS x, min(w.start_lsn) AS first_lsn
+          FROM pg_get_wal_records_info(from_lsn, to_lsn) w
+          WHERE w.xid::text::bigint = ANY (wanted)
+          GROUP BY w.xid) f;
 END $$;
 
 -- The text of a COMMIT, ABORT or PREPARE record, taken apart.

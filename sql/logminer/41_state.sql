@@ -1,7 +1,7 @@
 -- What mining must know of the log before its window: the transactions open there, with the position of their START, and
 -- their subtransactions. It is kept in files beside the log (mining writes no log), one a position, and
 -- computed forward from the nearest one; without any, from the oldest kept log.
---   {"seen": xid, "tops": [{"t": xid, "s": start, "p": prepared}], "subs": [{"x": xid, "t": top, "f": first message}]}
+--   {"seen": largest xid, "time": of the last end, "tops": [{"t": xid, "s": start, "p": prepared}], "subs": [{"x": xid, "t": top, "f": first message}]}
 
 CREATE FUNCTION logminer.state_name(lsn pg_lsn) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$ SELECT 'state-' || lpad(to_hex(logminer.bytes(lsn)), 16, '0') $$;

@@ -94,9 +94,11 @@ BEGIN
                     FROM rec r, unnest(logminer.record_children(r.description)) c WHERE r.kind = 'T') s
     GROUP BY s.x),
   silent AS MATERIALIZED (
-    SELECT f.x, logminer.top_of_silent(f.x, base.lsn, (base.state ->> 'seen')::bigint, f.lsn) AS t
-    FROM fin f
-    WHERE f.kind = 'A' AND NOT EXISTS (SELECT FROM sub0 s WHERE s.x = f.x) AND NOT EXISTS (SELECT FROM tops t WHERE t.t = f.x)),
+    SELECT o.x, o.t
+    FROM (SELECT array_agg(f.x) AS wanted
+          FROM fin f LEFT JOIN sub0 s ON s.x = f.x LEFT JOIN tops t ON t.t = f.x
+          WHERE f.kind = 'A' AND s.x IS NULL AND t.t IS NULL) q,
+         LATERAL logminer.tops_of_silent(q.wanted, base.lsn, (base.state ->> 'seen')::bigint, reading_end) o),
   sub AS MATERIALIZED (
     SELECT s.x, s.t, s.first FROM sub0 s
     UNION ALL SELECT s.x, s.t, NULL FROM silent s WHERE s.x <> s.t),
@@ -144,7 +146,10 @@ BEGIN
     JOIN tops t ON t.t = m.top
     WHERE u.lsn >= low AND m.code IN (1, 2, 3) AND options & 2 = 0
     UNION ALL
-    SELECT c.lsn, 0, 36, c.t, c.start, NULL, 0, NULL FROM crashed c WHERE c.lsn >= low),
+    -- a crash has no time of its own: that of the last end before it
+    SELECT c.lsn, 0, 36, c.t, c.start,
+           coalesce((SELECT max(f.ts) FROM fin f WHERE f.lsn < c.lsn), (base.state ->> 'time')::timestamptz), 0, NULL
+    FROM crashed c WHERE c.lsn >= low),
   row_out AS MATERIALIZED (
     SELECT v.lsn, v.ord, logminer.scn(v.lsn, g) AS scn, logminer.scn(v.start, g) AS start_scn,
            coalesce(v.ts, to_timestamp(nullif(split_part(v.description, E'\x01', 4), '')::float8)) AT TIME ZONE zone AS ts,
@@ -184,6 +189,7 @@ BEGIN
   remembered AS MATERIALIZED (
     SELECT logminer.state_save(s.lsn, jsonb_build_object(
       'seen', greatest((base.state ->> 'seen')::bigint, (SELECT max(r.xid) FROM rec r WHERE r.lsn < s.lsn)),
+      'time', coalesce((SELECT max(f.ts) FROM fin f WHERE f.lsn < s.lsn), (base.state ->> 'time')::timestamptz),
       'tops', coalesce((SELECT jsonb_agg(jsonb_build_object('t', o.t, 's', o.start, 'p', o.prepared)) FROM open_top o), '[]'),
       'subs', coalesce((SELECT jsonb_agg(jsonb_build_object('x', b.x, 't', b.t, 'f', b.first))
                         FROM sub b JOIN open_top o ON o.t = b.t

@@ -20,7 +20,7 @@ BEGIN
       IF written - marked > 262144 AND pg_snapshot_xmin(before) = pg_snapshot_xmax(before) AND pg_current_wal_flush_lsn() >= written
          AND pg_snapshot_xmax(pg_current_snapshot()) = pg_snapshot_xmax(before) THEN
         PERFORM logminer.state_save(written, jsonb_build_object(
-          'seen', pg_snapshot_xmax(before)::text::bigint - 1, 'tops', '[]'::jsonb, 'subs', '[]'::jsonb));
+          'seen', pg_snapshot_xmax(before)::text::bigint - 1, 'time', now(), 'tops', '[]'::jsonb, 'subs', '[]'::jsonb));
         marked := written;
       END IF;
     END IF;

@@ -1,7 +1,7 @@
 -- What the connector's user needs on DM8, and no more: CREATE SESSION, EXECUTE ON SYS.DBMS_LOGMNR, SELECT on the views,
 -- SELECT ANY TABLE. The trigger functions run as whoever writes.
 REVOKE ALL ON ALL TABLES IN SCHEMA logminer FROM PUBLIC;
-REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA logminer FROM PUBLIC;
+REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA logminer FROM PUBLIC;
 GRANT USAGE ON SCHEMA logminer, "SYS" TO PUBLIC;
 GRANT EXECUTE ON FUNCTION logminer.begin_transaction(text), logminer.signed(bigint), logminer.bytes(pg_lsn), logminer.row_id(text),
   logminer.scientific(text) TO PUBLIC;
@@ -15,3 +15,6 @@ GRANT EXECUTE ON FUNCTION logminer.contents(), logminer.pieces(bytea), logminer.
   logminer.user_tables(), logminer.is_system_schema(text), logminer.type_name(oid), logminer.base_type(oid),
   logminer.readable(text, text) TO "TIDEMARK";
 GRANT pg_read_all_data TO "TIDEMARK";
+
+-- The install's own records end here: the first archive is a finished one.
+SELECT pg_switch_wal() \g /dev/null

@@ -60,6 +60,22 @@ stop_process() {
   if [ -s "$dir/$1.pid" ]; then kill "$(cat "$dir/$1.pid")" 2>/dev/null || true; rm -f "$dir/$1.pid"; fi
 }
 
+# A process that nobody has waited for yet is as dead as one that is gone.
+alive() { [ -r "/proc/$1/stat" ] && [ "$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null)" != Z ]; }
+
+# The postmaster and its children at once, without a last word.
+kill_server() {
+  local postmaster processes pid
+  postmaster=$(head -1 "$dir/data/postmaster.pid")
+  kill -STOP "$postmaster"      # so that it starts no more of them
+  processes="$postmaster $(ps -o pid= --ppid "$postmaster")"
+  kill -9 $processes 2>/dev/null || true
+  for pid in $processes; do
+    while alive "$pid"; do sleep 0.01; done
+  done
+  rm -f "$dir/data/postmaster.pid"
+}
+
 read_connection() {
   [ -r "$dir/connection" ] || fail "no stand-in in $dir"
   port=$(sed -n 's/^PORT=//p' "$dir/connection")
@@ -72,6 +88,7 @@ start() {
   [ -x "$pg_bin/initdb" ] || fail "PostgreSQL 15 is not in $pg_bin (set PG_BIN)"
   mkdir -p "$dir"
   [ -z "$(ls -A "$dir")" ] || fail "$dir is not empty"
+  trap '[ $? -eq 0 ] || stop' EXIT
   chmod 700 "$dir"
   [ "$(id -u)" -ne 0 ] || chown "$server_user" "$dir"
   unprivileged test -w "$dir" || fail "user $server_user cannot reach $dir"
@@ -128,6 +145,8 @@ KEYS
 
 stop() {
   [ -d "$dir" ] || return 0
+  [ -e "$dir/data/PG_VERSION" ] || [ -z "$(find "$dir" -mindepth 1 -not -name initdb.log -not -name password -not -path "$dir/data*" -print -quit)" ] \
+    || fail "no stand-in in $dir"
   stop_process archiver
   if [ -s "$dir/data/postmaster.pid" ]; then
     unprivileged "$pg_bin/pg_ctl" -D "$dir/data" -m immediate -s -w -t 30 stop >/dev/null 2>&1 || true
@@ -146,15 +165,12 @@ server_user=${SERVER_USER:-postgres}
 if [ "$(id -u)" -eq 0 ] && ! id "$server_user" >/dev/null 2>&1; then server_user=nobody; fi
 
 case $command in
-  start)
-    trap '[ $? -eq 0 ] || stop' EXIT
-    start "${3:-0}" ;;
+  start) start "${3:-0}" ;;
   stop) stop ;;
   kill)
     read_connection
     stop_process archiver
-    # The postmaster and its children at once, without a last word.
-    kill -9 "$(head -1 "$dir/data/postmaster.pid")" ;;
+    kill_server ;;
   resume)
     read_connection
     start_server || { tail -20 "$dir/server.log" >&2; fail "the server did not start again"; }
