@@ -13,7 +13,7 @@ public final class NativeEnumerator implements EnumeratorCore {
   private final long handle;
   private volatile boolean closed;
 
-  private NativeEnumerator(long handle) {
+  NativeEnumerator(long handle) {
     this.handle = handle;
   }
 

@@ -4,11 +4,9 @@ import io.tidemark.source.CoreEvent;
 import io.tidemark.source.CoreGauges;
 import io.tidemark.source.split.TidemarkSplit;
 import java.util.List;
-import java.util.Map;
 import org.apache.flink.api.connector.source.SourceEvent;
 import org.apache.flink.api.connector.source.SplitEnumerator;
 import org.apache.flink.api.connector.source.SplitEnumeratorContext;
-import org.apache.flink.api.connector.source.SplitsAssignment;
 import org.apache.flink.util.ExceptionUtils;
 
 /** Carries Flink's calls to the core's enumerator, and out what it answers. */
@@ -66,8 +64,7 @@ public final class TidemarkEnumerator implements SplitEnumerator<TidemarkSplit, 
     for (Action action : actions) {
       switch (action.kind) {
         case ASSIGN:
-          context.assignSplits(
-              new SplitsAssignment<>(Map.of(action.subtask, List.of(action.split))));
+          context.assignSplit(action.split, action.subtask);
           break;
         case SEND:
           if (isRegistered(action.subtask)) {

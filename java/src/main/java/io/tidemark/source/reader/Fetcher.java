@@ -52,7 +52,7 @@ final class Fetcher implements Runnable {
       while (more && !closed) {
         Message message = next();
         if (message != null) {
-          more = waiting.put(0, message) && message.failure == null && !message.isEnd();
+          more = waiting.put(0, message) && !message.last;
         }
       }
     } catch (InterruptedException e) {

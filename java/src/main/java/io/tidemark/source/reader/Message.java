@@ -21,10 +21,14 @@ final class Message {
   /** What fetching failed with, or null. */
   final RuntimeException failure;
 
-  private Message(Batch batch, List<byte[]> events, RuntimeException failure) {
+  /** Whether nothing follows. */
+  final boolean last;
+
+  private Message(Batch batch, List<byte[]> events, RuntimeException failure, boolean last) {
     this.batch = batch;
     this.events = events;
     this.failure = failure;
+    this.last = last;
   }
 
   /** Reads what {@code next0} returned. */
@@ -44,22 +48,18 @@ final class Message {
   }
 
   static Message rows(Batch batch) {
-    return new Message(batch, List.of(), null);
+    return new Message(batch, List.of(), null, false);
   }
 
   static Message events(List<byte[]> events) {
-    return new Message(null, events, null);
+    return new Message(null, events, null, false);
   }
 
   static Message end() {
-    return new Message(null, List.of(), null);
+    return new Message(null, List.of(), null, true);
   }
 
   static Message failed(RuntimeException failure) {
-    return new Message(null, List.of(), failure);
-  }
-
-  boolean isEnd() {
-    return batch == null && events.isEmpty() && failure == null;
+    return new Message(null, List.of(), failure, true);
   }
 }

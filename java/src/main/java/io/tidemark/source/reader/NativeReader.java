@@ -14,7 +14,7 @@ public final class NativeReader implements ReaderCore {
   private final int arity;
   private volatile boolean closed;
 
-  private NativeReader(long handle, int arity) {
+  NativeReader(long handle, int arity) {
     this.handle = handle;
     this.arity = arity;
   }

@@ -71,7 +71,7 @@ public final class TidemarkReader implements SourceReader<RowData, TidemarkSplit
     }
     send(message.events);
     batch = message.batch;
-    ended = message.isEnd();
+    ended = message.last;
   }
 
   private void emit(ReaderOutput<RowData> output) {

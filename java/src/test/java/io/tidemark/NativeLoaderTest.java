@@ -1,0 +1,113 @@
+package io.tidemark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.lang.ref.WeakReference;
+import java.lang.reflect.Method;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+class NativeLoaderTest {
+  private static final Pattern COPY = Pattern.compile("tidemark-[0-9a-f-]{36}\\.so");
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  /** Loads our classes anew, as Flink does for each job. */
+  private static final class JobClassLoader extends URLClassLoader {
+    JobClassLoader() {
+      super(new URL[] {classes()}, NativeLoaderTest.class.getClassLoader());
+    }
+
+    private static URL classes() {
+      return Native.class.getProtectionDomain().getCodeSource().getLocation();
+    }
+
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+      if (!name.startsWith("io.tidemark.")) {
+        return super.loadClass(name, resolve);
+      }
+      synchronized (getClassLoadingLock(name)) {
+        Class<?> known = findLoadedClass(name);
+        return known != null ? known : findClass(name);
+      }
+    }
+
+    @Override
+    public URL getResource(String name) {
+      URL own = findResource(name);
+      return own != null ? own : super.getResource(name);
+    }
+  }
+
+  @Test
+  void eachClassLoaderHasItsOwnCopyAndGivesItBack() throws Exception {
+    Native.load();
+    Set<String> before = mappedCopies();
+    assertEquals(1, before.size(), "a copy is mapped once a class loader");
+
+    WeakReference<ClassLoader> one = new WeakReference<>(useInAnotherLoader());
+    WeakReference<ClassLoader> two = new WeakReference<>(useInAnotherLoader());
+    assertTrue(mappedCopies().size() <= 3);
+
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (mappedCopies().size() > 1 && Instant.now().isBefore(deadline)) {
+      System.gc();
+      Thread.sleep(20);
+    }
+    assertEquals(before, mappedCopies(), "the copies of collected class loaders are unmapped");
+    assertEquals(null, one.get());
+    assertEquals(null, two.get());
+    assertTrue(Native.options().contains("hostname"), "the copy in use goes on working");
+  }
+
+  private static ClassLoader useInAnotherLoader() throws Exception {
+    ClassLoader loader = new JobClassLoader();
+    Class<?> other = Class.forName("io.tidemark.Native", true, loader);
+    assertNotSame(Native.class, other);
+    Set<String> before = mappedCopies();
+    Method options = other.getMethod("options");
+    assertEquals(Native.options(), options.invoke(null));
+    assertEquals(before.size() + 1, mappedCopies().size());
+    return loader;
+  }
+
+  /**
+   * The files of the library that this process has mapped; their names are gone, the mappings are
+   * not.
+   */
+  private static Set<String> mappedCopies() throws IOException {
+    try (var lines = Files.lines(Paths.get("/proc/self/maps"))) {
+      return lines
+          .map(COPY::matcher)
+          .filter(Matcher::find)
+          .map(Matcher::group)
+          .collect(Collectors.toSet());
+    }
+  }
+
+  @Test
+  void whatTheJvmCannotLinkHasARemedy() {
+    assertTrue(
+        NativeLoader.remedy(
+                "/tmp/tidemark-1.so: libodbc.so.2: cannot open shared object file: No such file or directory")
+            .matches(".*libodbc\\.so\\.2.*apt-get install unixodbc.*driver.*every TaskManager.*"));
+    assertTrue(
+        NativeLoader.remedy("/tmp/t.so: failed to map segment from shared object")
+            .contains("-Dtidemark.native.dir"));
+    assertTrue(
+        NativeLoader.remedy("version `GLIBC_2.34' not found (required by /tmp/t.so)")
+            .contains("C library"));
+  }
+}

@@ -1,0 +1,54 @@
+package io.tidemark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.time.Duration;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.flink.configuration.ConfigOption;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
+import org.junit.jupiter.api.Test;
+
+class OptionsTest {
+  @Test
+  void javaAndTheCoreHaveTheSameOptions() throws Exception {
+    Map<String, String> core = new TreeMap<>();
+    for (JsonNode option : new ObjectMapper().readTree(Native.options())) {
+      String name = option.get("name").asText();
+      String type = option.get("type").asText();
+      if (type.equals("properties")) {
+        assertEquals(TidemarkOptions.ODBC_PREFIX, name + ".");
+        continue;
+      }
+      String need = option.path("required").asBoolean() ? "required" : "optional";
+      core.put(name, need + " " + javaType(type) + " " + option.path("default").asText("null"));
+    }
+    Map<String, String> java = new TreeMap<>();
+    TidemarkOptions.REQUIRED.forEach(option -> java.put(option.key(), "required " + of(option)));
+    TidemarkOptions.OPTIONAL.forEach(option -> java.put(option.key(), "optional " + of(option)));
+    assertEquals(core, java);
+  }
+
+  private static String javaType(String type) {
+    switch (type) {
+      case "integer":
+        return "Integer";
+      case "duration":
+        return "Duration";
+      default:
+        return "String";
+    }
+  }
+
+  private static String of(ConfigOption<?> option) {
+    // The class of an option's values is not public, but what it reads "7" as is.
+    Object seven = Configuration.fromMap(Map.of(option.key(), "7")).get(option);
+    Object byDefault = option.defaultValue();
+    if (byDefault instanceof Duration) {
+      byDefault = ((Duration) byDefault).toMillis();
+    }
+    return seven.getClass().getSimpleName() + " " + byDefault;
+  }
+}

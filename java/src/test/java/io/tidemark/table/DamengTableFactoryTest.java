@@ -1,0 +1,168 @@
+package io.tidemark.table;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.table.api.DataTypes;
+import org.apache.flink.table.api.Schema;
+import org.apache.flink.table.api.ValidationException;
+import org.apache.flink.table.catalog.CatalogTable;
+import org.apache.flink.table.catalog.Column;
+import org.apache.flink.table.catalog.ObjectIdentifier;
+import org.apache.flink.table.catalog.ResolvedCatalogTable;
+import org.apache.flink.table.catalog.ResolvedSchema;
+import org.apache.flink.table.connector.ChangelogMode;
+import org.apache.flink.table.connector.source.ScanTableSource.ScanRuntimeProvider;
+import org.apache.flink.table.factories.FactoryUtil;
+import org.apache.flink.table.runtime.connector.source.ScanRuntimeProviderContext;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class DamengTableFactoryTest {
+  private static final ResolvedSchema SCHEMA =
+      ResolvedSchema.of(
+          Column.physical("ID", DataTypes.BIGINT().notNull()),
+          Column.physical("NAME", DataTypes.STRING()),
+          Column.physical("PRICE", DataTypes.DECIMAL(10, 2)));
+
+  private static Map<String, String> minimal() {
+    Map<String, String> options = new LinkedHashMap<>();
+    options.put("connector", "dameng-cdc");
+    options.put("hostname", "db");
+    options.put("username", "u");
+    options.put("password", "hush-hush");
+    options.put("schema-name", "BIZ");
+    options.put("table-name", "ORDERS");
+    return options;
+  }
+
+  private static TidemarkTableSource create(Map<String, String> options) {
+    CatalogTable table =
+        CatalogTable.newBuilder()
+            .schema(Schema.newBuilder().fromResolvedSchema(SCHEMA).build())
+            .options(options)
+            .build();
+    return (TidemarkTableSource)
+        FactoryUtil.createDynamicTableSource(
+            null,
+            ObjectIdentifier.of("c", "d", "t"),
+            new ResolvedCatalogTable(table, SCHEMA),
+            Map.of(),
+            new Configuration(),
+            DamengTableFactoryTest.class.getClassLoader(),
+            false);
+  }
+
+  private static TidemarkTableSource with(String name, String value) {
+    Map<String, String> options = minimal();
+    options.put(name, value);
+    return create(options);
+  }
+
+  /** All messages of the chain: Flink wraps what a factory throws. */
+  private static String refusal(Map<String, String> options) {
+    ValidationException e = assertThrows(ValidationException.class, () -> create(options));
+    List<String> messages = new ArrayList<>();
+    for (Throwable t = e; t != null; t = t.getCause()) {
+      messages.add(t.getMessage());
+    }
+    String all = String.join("\n", messages);
+    // Flink quotes all options, the password as ******.
+    assertFalse(all.contains("hush-hush"), all);
+    return all;
+  }
+
+  @Test
+  void theLeastIsEnough() {
+    TidemarkTableSource source = create(minimal());
+    assertEquals("dameng-cdc", source.asSummaryString());
+    assertEquals(ChangelogMode.all(), source.getChangelogMode());
+    assertFalse(isBounded(source));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"hostname", "username", "password", "schema-name", "table-name"})
+  void whatIsRequiredIsMissedByName(String name) {
+    Map<String, String> options = minimal();
+    options.remove(name);
+    String refusal = refusal(options);
+    assertTrue(refusal.contains("Missing required options are:\n\n" + name), refusal);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "port, 5237",
+    "scan.startup.mode, latest-offset",
+    "scan.startup.mode, initial",
+    "scan.incremental.snapshot.chunk.size, 2",
+    "connect.timeout, 5 s",
+    "server-time-zone, Asia/Shanghai",
+    "server-time-zone, GMT+8",
+    "server-time-zone, +08:00",
+    "odbc.driver, /opt/dm/libdodbc.so",
+    "odbc.Fetch, 1000",
+  })
+  void whatIsKnownIsTaken(String name, String value) {
+    with(name, value);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "port|0|option 'port': is 0; it must be from 1 to 65535",
+        "port|many|Could not parse value 'many' for key 'port'",
+        "hostname|' '|option 'hostname': must not be empty",
+        "scan.startup.mode|earliest|option 'scan.startup.mode': is 'earliest'; it must be one of 'initial', 'snapshot',"
+            + " 'latest-offset'",
+        "scan.incremental.snapshot.chunk.size|1|option 'scan.incremental.snapshot.chunk.size': is 1; it must be from 2",
+        "connect.timeout|1 ms|option 'connect.timeout': is 1 ms; it must be from 1000",
+        "connect.timeout|soon|Could not parse value 'soon' for key 'connect.timeout'",
+        "server-time-zone|Mars/Olympus|option 'server-time-zone': 'Mars/Olympus' is neither",
+        "odbc.PWD|x|option 'odbc.PWD': is set by 'password'",
+        "tablename|T|Unsupported options:\n\ntablename",
+      })
+  void whatCannotBeIsRefusedByName(String name, String value, String message) {
+    Map<String, String> options = minimal();
+    options.put(name, value);
+    String refusal = refusal(options);
+    assertTrue(refusal.contains(message), refusal);
+  }
+
+  @Test
+  void aSnapshotIsBounded() {
+    assertTrue(isBounded(with("scan.startup.mode", "snapshot")));
+  }
+
+  private static boolean isBounded(TidemarkTableSource source) {
+    ScanRuntimeProvider provider =
+        source.getScanRuntimeProvider(ScanRuntimeProviderContext.INSTANCE);
+    return provider.isBounded();
+  }
+
+  @Test
+  void aCopyKeepsProjectionAndMetadata() throws Exception {
+    TidemarkTableSource source = create(minimal());
+    source.applyProjection(new int[][] {{2}, {0}}, DataTypes.ROW());
+    source.applyReadableMetadata(Arrays.asList("scn", "op_ts"), DataTypes.ROW());
+    TidemarkTableSource copy = (TidemarkTableSource) source.copy();
+    source.applyProjection(new int[][] {}, DataTypes.ROW());
+    StreamExecutionEnvironment environment = StreamExecutionEnvironment.getExecutionEnvironment();
+    String type = copy.builder().build(environment).getProducedType().toString();
+    assertEquals(
+        "ROW<`PRICE` DECIMAL(10, 2), `ID` BIGINT NOT NULL, `scn` BIGINT, `op_ts` TIMESTAMP_LTZ(3) NOT NULL> NOT NULL"
+            + "(org.apache.flink.table.data.RowData, org.apache.flink.table.runtime.typeutils.RowDataSerializer)",
+        type);
+  }
+}
