@@ -14,6 +14,7 @@ import io.tidemark.workload.StandIn;
 import io.tidemark.workload.Writers;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,10 +25,12 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.Callable;
@@ -109,8 +112,7 @@ class RandomWorkloadTest {
     command.add(ChangelogJob.class.getName());
     command.add(lines.toString());
     command.add(checkpoints.toString());
-    long newest = newestCheckpoint(checkpoints);
-    command.add(newest == 0 ? "-" : find(checkpoints, newest).toString());
+    command.add(newest(checkpoints).map(Path::toString).orElse("-"));
     command.add("4000");
     command.add(Long.toString(SEED + round));
     command.add(standIn.with("scan.incremental.snapshot.chunk.size", "500"));
@@ -144,26 +146,25 @@ class RandomWorkloadTest {
     }
   }
 
-  /** Number of the newest complete checkpoint; they count on after a restore. */
+  /** Number of the newest complete checkpoint, 0 without one; they count on after a restore. */
   private static long newestCheckpoint(Path checkpoints) throws IOException {
+    return newest(checkpoints).map(RandomWorkloadTest::number).orElse(0L);
+  }
+
+  /** The newest complete checkpoint of all jobs. */
+  private static Optional<Path> newest(Path checkpoints) throws IOException {
     try (Stream<Path> paths = Files.walk(checkpoints, 3)) {
       return paths
           .filter(path -> path.getFileName().toString().equals("_metadata"))
-          .mapToLong(path -> Long.parseLong(path.getParent().getFileName().toString().substring(4)))
-          .max()
-          .orElse(0);
-    } catch (java.io.UncheckedIOException e) {
-      return newestCheckpoint(checkpoints); // a checkpoint was dropped while the folder was read
+          .map(Path::getParent)
+          .max(Comparator.comparingLong(RandomWorkloadTest::number));
+    } catch (UncheckedIOException e) {
+      return newest(checkpoints); // a checkpoint was dropped while the folder was read
     }
   }
 
-  private static Path find(Path checkpoints, long number) throws IOException {
-    try (Stream<Path> paths = Files.walk(checkpoints, 2)) {
-      return paths
-          .filter(path -> path.getFileName().toString().equals("chk-" + number))
-          .findFirst()
-          .orElseThrow();
-    }
+  private static long number(Path checkpoint) {
+    return Long.parseLong(checkpoint.getFileName().toString().substring("chk-".length()));
   }
 
   private static long markerTransaction(Connection connection) throws SQLException {
