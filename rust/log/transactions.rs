@@ -63,6 +63,8 @@ pub struct Entry {
 pub struct Transaction {
     start: Option<Scn>,
     prepared: bool,
+    /// The mining call that its first record came with.
+    call: u64,
     entries: Vec<Entry>,
     bytes: Vec<u8>,
     /// Records that are, or belong to, an undone change.
@@ -84,6 +86,11 @@ impl Transaction {
     /// Whether it is prepared, so that its end may come from another session.
     pub fn is_prepared(&self) -> bool {
         self.prepared
+    }
+
+    /// The mining call that its first record came with.
+    pub fn call(&self) -> u64 {
+        self.call
     }
 
     /// How many of its records are marked as undone or undoing.
@@ -202,40 +209,60 @@ pub struct Transactions {
     open: HashMap<Xid, Transaction>,
     starts: BTreeSet<(Scn, Xid)>,
     bytes: usize,
+    call: u64,
 }
 
 impl Transactions {
+    /// Begins a mining call and numbers it.
+    pub fn begin_call(&mut self) {
+        self.call += 1;
+    }
+
+    /// The number of the last mining call.
+    pub fn call(&self) -> u64 {
+        self.call
+    }
+
+    fn of(&mut self, xid: Xid) -> &mut Transaction {
+        let call = self.call;
+        self.open.entry(xid).or_insert_with(|| Transaction {
+            call,
+            ..Transaction::default()
+        })
+    }
+
     /// Notes a START record. What was buffered of an earlier transaction of that number is dropped: the log would have
     /// its end if it had one.
     pub fn start(&mut self, xid: Xid, scn: Scn) {
-        let transaction = self.open.entry(xid).or_default();
+        let transaction = self.of(xid);
         if let Some(earlier) = transaction.start.replace(scn) {
-            self.starts.remove(&(earlier, xid));
-            let later: Vec<Entry> = transaction
+            let before = transaction.size();
+            transaction.entries.retain(|entry| entry.record.scn >= scn);
+            transaction.entries.shrink_to_fit();
+            transaction.undo = transaction
                 .entries
                 .iter()
-                .filter(|entry| entry.record.scn >= scn)
-                .copied()
-                .collect();
-            let before = transaction.size();
-            transaction.undo = later.iter().filter(|entry| entry.record.roll_back).count();
-            transaction.entries = later;
-            self.bytes = self.bytes - before + transaction.size();
+                .filter(|entry| entry.record.roll_back)
+                .count();
+            let freed = before - transaction.size();
+            self.bytes -= freed;
+            self.starts.remove(&(earlier, xid));
         }
         self.starts.insert((scn, xid));
     }
 
     /// Notes that a transaction is prepared.
     pub fn prepare(&mut self, xid: Xid) {
-        self.open.entry(xid).or_default().prepared = true;
+        self.of(xid).prepared = true;
     }
 
     /// Buffers a record.
     pub fn push(&mut self, xid: Xid, record: Record, row_id: &[u8], text: Option<&[u8]>) {
-        let transaction = self.open.entry(xid).or_default();
+        let transaction = self.of(xid);
         let before = transaction.size();
         transaction.push(record, row_id, text);
-        self.bytes += transaction.size() - before;
+        let grown = transaction.size() - before;
+        self.bytes += grown;
     }
 
     /// Continues the text of a transaction's last record; `false` if there is none or it grows too long.

@@ -153,12 +153,13 @@ impl World {
     }
 
     fn take_back(&mut self, nth: usize, to: usize) {
+        let end = self.lines.len().saturating_sub(1);
         while self.active[nth].done.len() > to {
             let done = self.active[nth].done.pop().unwrap();
             let (code, id, text) = done.inverse;
             if self.flagged {
                 for line in &mut self.lines[done.line..] {
-                    line.roll_back = true;
+                    line.undone_by = Some(end);
                     if !line.continued {
                         break;
                     }

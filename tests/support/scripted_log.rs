@@ -17,6 +17,8 @@ pub struct Line {
     pub xid: u64,
     pub code: i32,
     pub roll_back: bool,
+    /// Whether the mark shows only once this line is mined in the same call.
+    pub undone_by: Option<usize>,
     pub table: &'static str,
     pub row_id: String,
     pub object: u64,
@@ -36,6 +38,7 @@ impl Line {
             xid,
             code,
             roll_back: false,
+            undone_by: None,
             table: "",
             row_id: String::new(),
             object: 0,
@@ -169,10 +172,15 @@ impl Script {
     fn rows(&self, files: &[Archive], from: u64) -> Vec<Line> {
         let ranges = self.ranges();
         let mut rows: Vec<Line> = Vec::new();
+        let mut seen = 0;
         for file in files {
             let number: usize = file.path["file".len()..].parse().unwrap();
             let (start, end, _) = ranges[number];
             rows.extend(self.lines[start..end].iter().filter(|line| line.scn >= from).cloned());
+            seen = seen.max(end);
+        }
+        for row in &mut rows {
+            row.roll_back |= row.undone_by.is_some_and(|by| by < seen);
         }
         if self.order == RowOrder::Contiguous {
             let commit_of = |xid: u64| rows.iter().position(|row| row.xid == xid && matches!(row.code, 7 | 38));

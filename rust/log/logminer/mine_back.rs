@@ -1,4 +1,4 @@
-//! Looking for a transaction's START before the place where mining began, in growing windows.
+//! Mining for one transaction: its START before the place where mining began, in growing windows, or all of it again.
 
 use crate::error::{ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
@@ -45,6 +45,17 @@ impl Search<'_> {
             before = from;
             bytes = bytes.saturating_mul(2);
         }
+    }
+
+    /// All records of the transaction in one mining call.
+    ///
+    /// # Errors
+    /// `LogGone` when its log is no longer kept; database errors.
+    pub fn again(&mut self, source: &mut impl LogSource, start: Scn, commit: Scn) -> Result<Transaction> {
+        let archives = Archives::new(source.archives()?);
+        archives.from(start)?;
+        let files: Vec<Archive> = archives.range(start, commit).cloned().collect();
+        self.mine(source, &files, start, Scn(commit.0 + 1))
     }
 
     fn mine(&mut self, source: &mut impl LogSource, files: &[Archive], from: Scn, before: Scn) -> Result<Transaction> {

@@ -178,6 +178,7 @@ impl<S: LogSource> LogMinerReader<S> {
             };
             let zone = self.settings.zone.clone();
             let mut contents = Contents::new(self.windows.sift(), &zone);
+            self.transactions.begin_call();
             let mined = self.read(&window, &mut contents);
             match mined {
                 Ok(()) => return self.take_in(&window, contents).map(|()| Mined::Rows),
@@ -246,10 +247,15 @@ impl<S: LogSource> LogMinerReader<S> {
             return Ok(());
         }
         let mut transaction = transaction.unwrap_or_default();
+        let one_call = transaction.call() == self.transactions.call();
         let start = match transaction.start() {
             Some(start) => start,
             None => self.find_start(&mut transaction, commit, xid)?,
         };
+        if self.form == Form::Flagged && !(one_call && start >= self.mined_from) {
+            // Whether a record is undone is known only where the log behind it was mined in the same call.
+            transaction = self.read_again(start, commit, xid)?;
+        }
         let head = TransactionHead {
             xid,
             commit,
@@ -267,15 +273,8 @@ impl<S: LogSource> LogMinerReader<S> {
     }
 
     fn find_start(&mut self, transaction: &mut Transaction, commit: CommitPosition, xid: Xid) -> Result<Scn> {
-        let mut search = mine_back::Search {
-            xid,
-            before: self.mined_from,
-            window_bytes: self.settings.window_bytes,
-            index: &mut self.index,
-            zone: &self.settings.zone,
-            faults: &mut self.faults,
-        };
-        let earlier = search.run(&mut self.source).map_err(|error| {
+        let (mut search, source) = self.search(xid);
+        let earlier = search.run(source).map_err(|error| {
             error
                 .doing("looking for the START of a transaction that began before the first record read")
                 .at(format!("{commit}, transaction {xid}"))
@@ -284,6 +283,27 @@ impl<S: LogSource> LogMinerReader<S> {
         transaction
             .start()
             .ok_or_else(|| ErrorKind::Internal("a START was found and is not there".into()).into())
+    }
+
+    fn read_again(&mut self, start: Scn, commit: CommitPosition, xid: Xid) -> Result<Transaction> {
+        let (mut search, source) = self.search(xid);
+        search.again(source, start, commit.scn).map_err(|error| {
+            error
+                .doing("reading a transaction again to see what it has undone")
+                .at(format!("{commit}, transaction {xid}"))
+        })
+    }
+
+    fn search(&mut self, xid: Xid) -> (mine_back::Search<'_>, &mut S) {
+        let search = mine_back::Search {
+            xid,
+            before: self.mined_from,
+            window_bytes: self.settings.window_bytes,
+            index: &mut self.index,
+            zone: &self.settings.zone,
+            faults: &mut self.faults,
+        };
+        (search, &mut self.source)
     }
 
     fn note(&mut self, xid: Xid) -> Result<()> {
