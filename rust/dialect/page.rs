@@ -23,8 +23,8 @@ pub struct PageRequest<'a> {
     pub key: &'a [&'a str],
     /// Which rows.
     pub bounds: Bounds<'a>,
-    /// At most so many; `None` reads all, in no order.
-    pub rows: Option<usize>,
+    /// At most so many.
+    pub rows: usize,
 }
 
 /// The rows of a page in key order, at most as many as requested.
@@ -32,10 +32,8 @@ pub fn page(dialect: &dyn Dialect, request: &PageRequest<'_>) -> String {
     let mut out = String::from("SELECT ");
     push_list(dialect, request.columns, &mut out);
     push_from(dialect, request.table, request.key, &request.bounds, &mut out);
-    if let Some(rows) = request.rows {
-        push_order(dialect, request.key, &mut out);
-        dialect.push_limit(rows, 0, &mut out);
-    }
+    push_order(dialect, request.key, &mut out);
+    dialect.push_limit(request.rows, 0, &mut out);
     out
 }
 

@@ -104,33 +104,6 @@ impl Connection {
         })
     }
 
-    /// Commits each statement (the state of a new connection), or leaves that to [`Connection::commit`].
-    ///
-    /// # Errors
-    /// `Statement`.
-    pub fn set_autocommit(&mut self, on: bool) -> Result<()> {
-        self.finish()?;
-        self.on_connection(|connection| connection.set_autocommit(on))
-    }
-
-    /// Ends a transaction.
-    ///
-    /// # Errors
-    /// `Statement`.
-    pub fn commit(&mut self) -> Result<()> {
-        self.finish()?;
-        self.on_connection(handles::Connection::commit)
-    }
-
-    /// Undoes a transaction.
-    ///
-    /// # Errors
-    /// `Statement`.
-    pub fn rollback(&mut self) -> Result<()> {
-        self.finish()?;
-        self.on_connection(handles::Connection::rollback)
-    }
-
     /// Makes a call that may wait for the server.
     pub(super) fn call(
         &mut self,
@@ -180,16 +153,6 @@ impl Connection {
             Some(handles) => Ok(&mut handles.statement),
             None => Err(ErrorKind::Closed.into()),
         }
-    }
-
-    fn on_connection(&self, call: impl FnOnce(&handles::Connection<'static>) -> SqlResult<()>) -> Result<()> {
-        let Some(handles) = &self.handles else {
-            return Err(ErrorKind::Closed.into());
-        };
-        if call(&handles.connection).is_err() {
-            return Err(statement_error(collect(&handles.connection, "SQLEndTran"), self.classify).into());
-        }
-        Ok(())
     }
 }
 

@@ -109,7 +109,7 @@ impl PageTable {
                     lower: lower.as_deref(),
                     upper: upper.as_deref(),
                 },
-                rows: Some(rows),
+                rows,
             },
         ))
     }

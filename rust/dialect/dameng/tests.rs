@@ -170,7 +170,7 @@ fn pages_and_cuts() {
             lower: Some(&[number("5")]),
             upper: Some(&[number("9")]),
         },
-        rows: Some(101),
+        rows: 101,
     };
     assert_eq!(
         page(&Dameng, &request),
@@ -178,10 +178,12 @@ fn pages_and_cuts() {
     );
     let open = PageRequest {
         bounds: Bounds::default(),
-        rows: None,
         ..request
     };
-    assert_eq!(page(&Dameng, &open), r#"SELECT "ID", "v" FROM "BIZ"."It's""#);
+    assert_eq!(
+        page(&Dameng, &open),
+        r#"SELECT "ID", "v" FROM "BIZ"."It's" ORDER BY "ID" LIMIT 101"#
+    );
     let bounds = Bounds {
         lower: Some(&[number("1"), Literal::Text("x".into()), number("3")]),
         upper: Some(&[number("7"), Literal::Text("y".into()), number("8")]),
