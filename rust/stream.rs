@@ -176,11 +176,9 @@ impl Stream {
                 Some(LogEvent::Fragment(fragment)) => self.take(fragment)?,
                 Some(LogEvent::Schema(change)) => self.take_schema(change)?,
                 Some(LogEvent::Progress(progress)) => {
-                    if !self.inside {
-                        self.check_passed(progress.position)?;
-                        self.offset.advance_idle(progress.position, progress.next_scn);
-                        batch.idle(progress.position, progress.next_scn);
-                    }
+                    self.check_passed(progress.position)?;
+                    self.offset.advance_idle(progress.position, progress.next_scn);
+                    batch.idle(progress.position, progress.next_scn);
                 }
                 // The reader may have come to the end just now; the next turn sees that.
                 None if self.at_end()? => {}

@@ -162,3 +162,50 @@ impl Batch {
         &self.units[unit].1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(out: &mut Vec<u8>) -> Result<()> {
+        out.push(1);
+        Ok(())
+    }
+
+    #[test]
+    fn an_end_joins_its_own_transactions_last_unit_only() {
+        let commit = |nth| CommitPosition { scn: Scn(9), nth };
+        let mut batch = Batch::default();
+        batch.push_row(RowKind::Insert, one).unwrap();
+        batch.end_unit(Mark::Inside {
+            commit: commit(0),
+            xid: Xid(1),
+            last: Place::default(),
+        });
+        batch.end_transaction(commit(0), Xid(1), Scn(5));
+        batch.end_transaction(commit(1), Xid(2), Scn(6));
+        batch.idle(Position::before(Scn(11)), Scn(7));
+        batch.idle(Position::before(Scn(12)), Scn(8));
+        batch.end_transaction(commit(2), Xid(3), Scn(9));
+        let units: Vec<_> = (0..batch.unit_count())
+            .map(|unit| match *batch.mark(unit) {
+                Mark::Inside { .. } => panic!("a transaction is left inside"),
+                Mark::Over { xid, next_scn, .. } => (batch.unit_end(unit), xid.0, next_scn.0),
+                Mark::Idle { position, next_scn } => (batch.unit_end(unit), position.scn.0, next_scn.0),
+            })
+            .collect();
+        assert_eq!(units, [(1, 1, 5), (1, 2, 6), (1, 12, 8), (1, 3, 9)]);
+    }
+
+    #[test]
+    fn a_row_that_fails_leaves_nothing_behind() {
+        let mut batch = Batch::default();
+        batch.push_row(RowKind::Insert, one).unwrap();
+        let failed = batch.push_row(RowKind::Insert, |out| {
+            out.push(2);
+            Err(crate::error::ErrorKind::Closed.into())
+        });
+        assert!(failed.is_err());
+        assert_eq!((batch.bytes(), batch.row_count()), (&[1u8][..], 1));
+    }
+}

@@ -240,6 +240,24 @@ fn the_log_stands_still_between_a_rounds_first_and_last_page_and_high_comes_afte
 }
 
 #[test]
+fn the_log_is_read_up_to_the_largest_high_of_the_round() {
+    let log = log(110);
+    log.script().visible_end = vec![110, 120];
+    log.then(None, cut(100, 0), 100, 111);
+    log.then(
+        Some(transaction(1, (120, 0), 104, &[(0, "", "a:1")])),
+        cut(120, 1),
+        104,
+        120,
+    );
+    log.then(None, cut(120, 1), 104, 120);
+    let mut rounds = rounds(&log);
+    read(&mut rounds, chunk(0, "", "m"), &[], None);
+    read(&mut rounds, chunk(0, "m", ""), &[], None);
+    assert_eq!(texts(&close(&mut rounds)[0].rows), ["a:1"]);
+}
+
+#[test]
 fn a_page_read_with_a_ticket_of_an_earlier_round_is_refused() {
     let log = log(110);
     log.then(None, cut(100, 0), 100, 111);

@@ -212,6 +212,9 @@ fn progress_of_the_log_moves_the_offset_and_only_the_newest_counts() {
         next_scn: Scn(97),
     };
     assert_eq!((batch.unit_count(), batch.mark(0)), (1, &expected));
+    let mut offset = offset();
+    batch.mark(0).apply(&mut offset);
+    assert_eq!((offset.commit, offset.next_scn), (cut(130, 0), Scn(97)));
 }
 
 /// The reader is far ahead, whole transactions wait in the channel: what a checkpoint keeps belongs to the rows that
@@ -389,6 +392,17 @@ fn a_bounded_stream_ends_at_its_end_and_sends_nothing_behind_it() {
     idle.then(None, cut(100, 0), 90, 105);
     let mut stream = open_with(&idle, &bounded(cut(105, 0)), settings(100)).unwrap();
     assert_eq!(ends(&mut stream), rows(&[]));
+    // Not inside a transaction.
+    let half = log(vec![fragment(1, (104, 0), 104, 0, false, &[(0, "", "a:1")])]);
+    half.then(None, cut(100, 0), 90, 105);
+    half.then(
+        Some(fragment(1, (104, 0), 104, 1, true, &[(0, "", "b:1")])),
+        cut(104, 1),
+        104,
+        105,
+    );
+    let mut stream = open_with(&half, &bounded(cut(105, 0)), settings(100)).unwrap();
+    assert_eq!(ends(&mut stream), rows(&[(Insert, "a:1"), (Insert, "b:1")]));
     // Not before.
     let idle = log(vec![]);
     idle.then(None, cut(100, 0), 90, 104);
