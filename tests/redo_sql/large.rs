@@ -2,6 +2,7 @@
 
 use tidemark::log::logminer::redo_sql::{Large, Operation, Parser, Value};
 
+use crate::any;
 use crate::model::{self, Meaning};
 use crate::random::Random;
 use crate::render::{self, Form};
@@ -49,8 +50,8 @@ fn any_block_is_read_back() {
         let mut steps = vec![];
         let (variable, kind) = random.pick(&[("c", "CLOB"), ("b", "BLOB"), ("nc", "NCLOB")]);
         let whole = random.once_in(2);
-        let key = render::any_bytes(random);
-        let column = render::any_name(random);
+        let key = any::bytes(random);
+        let column = any::name(random);
         if whole {
             text.extend_from_slice(DECLARATIONS.as_bytes());
             text.extend_from_slice(b" select ");
@@ -81,7 +82,7 @@ fn any_block_is_read_back() {
                     let data = if random.once_in(3) {
                         Meaning::Call(b"HEXTORAW".to_vec(), vec![Meaning::text("CAFE")])
                     } else {
-                        Meaning::Text(render::any_bytes(random))
+                        Meaning::Text(any::bytes(random))
                     };
                     text.extend_from_slice(format!(" buf_{variable} := ").as_bytes());
                     render::value(random, Form::Calls, &data, &mut text);

@@ -1,5 +1,6 @@
 //! The parser of redo texts: written cases, random rows, and malformed texts.
 
+mod any;
 mod cases;
 mod fuzz;
 mod large;
@@ -8,4 +9,5 @@ mod model;
 mod properties;
 mod random;
 mod reference;
+mod reference_values;
 mod render;

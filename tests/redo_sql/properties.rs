@@ -2,6 +2,7 @@
 
 use tidemark::log::logminer::redo_sql::{Layout, Operation, Parser, Row, Statement, Value};
 
+use crate::any;
 use crate::model::{self, Bytes, Change, List, Meaning};
 use crate::random::Random;
 use crate::render::{self, Form};
@@ -23,13 +24,13 @@ impl Table {
     fn any(random: &mut Random) -> Table {
         let mut columns: Vec<Bytes> = vec![];
         for _ in 0..1 + random.below(12) {
-            let name = render::any_name(random);
+            let name = any::name(random);
             if !columns.contains(&name) {
                 columns.push(name);
             }
         }
-        let owner = (!random.once_in(8)).then(|| render::any_name(random));
-        let name = render::any_name(random);
+        let owner = (!random.once_in(8)).then(|| any::name(random));
+        let name = any::name(random);
         let known = if random.once_in(4) {
             columns.len() - 1
         } else {
@@ -56,7 +57,7 @@ impl Table {
         }
         columns
             .into_iter()
-            .map(|column| (column, render::any_value(random, form, 0)))
+            .map(|column| (column, any::value(random, form, 0)))
             .collect()
     }
 
