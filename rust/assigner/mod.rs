@@ -218,8 +218,6 @@ impl Assigner {
     pub fn register(&mut self, subtask: u32) -> Result<Vec<Action>> {
         let mut actions = Vec::new();
         self.registered.insert(subtask);
-        self.told.remove(&subtask);
-        self.waiting.retain(|&waiting| waiting != subtask);
         if self.stream.is_some() {
             // The stream's own reader too: if it had finished before its reset, it comes back with nothing.
             self.no_more_splits(subtask, &mut actions);

@@ -179,6 +179,13 @@ fn a_report_is_firm_and_acknowledged_once_a_checkpoint_that_holds_it_is_complete
     assigner.snapshot(3);
     assert_eq!(assigner.checkpoint_complete(1).unwrap(), []);
     assert_eq!(assigner.progress().provisional, 1);
+    // The first checkpoint that holds it counts, though 3 was begun.
+    let mut first = Assigner::restore(&assigner.snapshot(3), settings(2)).unwrap();
+    first.register(1).unwrap();
+    report(&mut first, 1, finished("T", 10, 20, 6));
+    first.snapshot(4);
+    first.snapshot(5);
+    assert_eq!(first.checkpoint_complete(4).unwrap().len(), 1);
     // The notice of 2 was lost; that of 3 implies it.
     let actions = assigner.checkpoint_complete(3).unwrap();
     assert_eq!(actions, [acknowledge(1, &finished("T", 0, 10, 5))]);

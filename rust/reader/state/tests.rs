@@ -143,6 +143,19 @@ fn several_pages_may_be_on_their_way_out() {
 }
 
 #[test]
+fn the_rest_of_a_chunk_comes_before_other_chunks() {
+    let mut state = started(vec![
+        Split::Chunk(chunk(None, key(5))),
+        Split::Chunk(chunk(key(5), None)),
+    ]);
+    let (page, _) = state.take_chunk().unwrap();
+    state.page_closed(page, end(key(3), 20)).unwrap();
+    state.page_done(page).unwrap();
+    let (_, rest) = state.take_chunk().unwrap();
+    assert_eq!(rest, chunk(key(3), key(5)));
+}
+
+#[test]
 fn rows_that_cannot_be_are_refused() {
     let mut state = started(vec![Split::Chunk(chunk(key(1), key(9)))]);
     let (page, _) = state.take_chunk().unwrap();
