@@ -45,7 +45,7 @@ INSERT INTO logminer.ini VALUES
   ('PORT_NUM', current_setting('port'), '1024', '65534', '5236', 'Port number', 'READ ONLY');
 
 -- A directory of files beside the log: what mining remembers must not go into the log it reads.
-COPY (SELECT) TO PROGRAM 'mkdir -p logminer';
+COPY (SELECT) TO PROGRAM 'cat >/dev/null; mkdir -p logminer';
 
 SELECT format('CREATE ROLE "TIDEMARK" LOGIN%s',
   CASE WHEN :'tidemark_password' <> '' THEN format(' PASSWORD %L', :'tidemark_password') ELSE '' END)

@@ -95,24 +95,47 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- The tops of aborted xids that wrote no message (themselves, where they are tops). `seen` is the largest xid met before
--- `from_lsn`: a younger one began at or after it, so its first record is looked for there only.
+-- The tops of aborted xids that wrote no message (themselves, where they are tops). Only an xid's very first record tells,
+-- so the log is read back from `from_lsn` in growing steps to where the xid cannot have been given out yet: a record of running
+-- transactions names the next xid. `seen`, where known, says that every xid up to it had ended at `from_lsn`.
 CREATE FUNCTION logminer.tops_of_silent(wanted bigint[], from_lsn pg_lsn, seen bigint, to_lsn pg_lsn)
 RETURNS TABLE (x bigint, t bigint)
 LANGUAGE plpgsql AS $$
+DECLARE
+  smallest bigint := (SELECT min(w) FROM unnest(wanted) w);
+  oldest pg_lsn := logminer.oldest_lsn();
+  low pg_lsn := from_lsn;
+  high pg_lsn := to_lsn;
+  step bigint := 1048576;
+  certain boolean := smallest > seen;
+  firsts jsonb := '{}';
+  found record;
 BEGIN
   IF wanted IS NULL THEN
     RETURN;
   END IF;
-  IF seen >= (SELECT min(w) FROM unnest(wanted) w) THEN
-    from_lsn := logminer.oldest_lsn();
-  END IF;
+  LOOP
+    BEGIN
+      SELECT jsonb_object_agg(w.xid, w.first_lsn) FILTER (WHERE w.xid <> '0') AS firsts, bool_or(w.certain) AS certain INTO found
+      FROM (SELECT r.xid::text, min(r.start_lsn) AS first_lsn,
+                   bool_or(r.xid = '0' AND split_part(r.description, ' ', 2)::bigint <= smallest) AS certain
+            FROM pg_get_wal_records_info(low, logminer.reading_end(high, to_lsn, low)) r
+            WHERE r.xid::text::bigint = ANY (wanted) OR r.resource_manager = 'Standby' AND r.record_type = 'RUNNING_XACTS'
+            GROUP BY r.xid) w;
+      firsts := firsts || coalesce(found.firsts, '{}');      -- older ones win
+      certain := certain OR coalesce(found.certain, false);
+    EXCEPTION WHEN OTHERS THEN
+      IF SQLERRM NOT LIKE 'could not find a valid record after%' THEN
+        RAISE;
+      END IF;
+    END;
+    EXIT WHEN certain OR low <= oldest;
+    high := low;
+    low := CASE WHEN low - oldest > step THEN low - step::numeric ELSE oldest END;
+    step := step * 4;
+  END LOOP;
   RETURN QUERY
-    SELECT f.x, coalesce(logminer.record_top(f.first_lsn), f.x)
-    FROM (SELECT w.xid::text::bigint AS x, min(w.start_lsn) AS first_lsn
-          FROM pg_get_wal_records_info(from_lsn, to_lsn) w
-          WHERE w.xid::text::bigint = ANY (wanted)
-          GROUP BY w.xid) f;
+    SELECT f.key::bigint, coalesce(logminer.record_top(f.value::pg_lsn), f.key::bigint) FROM jsonb_each_text(firsts) f;
 END $$;
 
 -- The text of a COMMIT, ABORT or PREPARE record, taken apart.

@@ -1,7 +1,7 @@
 -- What mining must know of the log before its window: the transactions open there, with the position of their START, and
 -- their subtransactions. It is kept in files beside the log (mining writes no log), one a position, and
 -- computed forward from the nearest one; without any, from the oldest kept log.
---   {"seen": largest xid, "time": of the last end, "tops": [{"t": xid, "s": start, "p": prepared}], "subs": [{"x": xid, "t": top, "f": first message}]}
+--   {"seen": where known, the largest xid given out (all ended), "time": of the last end, "tops": [{"t": xid, "s": start, "p": prepared}], "subs": [{"x": xid, "t": top, "f": first message}]}
 
 CREATE FUNCTION logminer.state_name(lsn pg_lsn) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$ SELECT 'state-' || lpad(to_hex(logminer.bytes(lsn)), 16, '0') $$;
@@ -25,7 +25,7 @@ BEGIN
     RETURN;
   END LOOP;
   lsn := oldest;
-  state := '{"seen": 0, "tops": [], "subs": []}';
+  state := '{"tops": [], "subs": []}';
 END $$;
 
 -- Written whole under another name first. States nearer than a megabyte to one another are thinned out.

@@ -115,7 +115,7 @@ BEGIN
     SELECT r.lsn, r.xid AS wx, split_part(r.description, E'\x01', 2)::int AS code,
            split_part(r.description, E'\x01', 3)::bigint AS top, r.description
     FROM (SELECT min(s.first) AS first FROM undone u JOIN sub s ON s.x = u.x WHERE s.first < base.lsn AND u.lsn >= low) e,
-         LATERAL logminer.records(e.first, base.lsn) r
+         LATERAL logminer.records(e.first, logminer.reading_end(base.lsn, flushed, e.first)) r
     WHERE e.first IS NOT NULL AND r.kind = 'M' AND r.lsn < base.lsn),
   crashed AS MATERIALIZED (
     SELECT t.t, t.start, (SELECT min(d.lsn) FROM dead d WHERE d.lsn > t.start) AS lsn
@@ -188,7 +188,6 @@ BEGIN
     WHERE e.x IS NULL AND c.t IS NULL),
   remembered AS MATERIALIZED (
     SELECT logminer.state_save(s.lsn, jsonb_build_object(
-      'seen', greatest((base.state ->> 'seen')::bigint, (SELECT max(r.xid) FROM rec r WHERE r.lsn < s.lsn)),
       'time', coalesce((SELECT max(f.ts) FROM fin f WHERE f.lsn < s.lsn), (base.state ->> 'time')::timestamptz),
       'tops', coalesce((SELECT jsonb_agg(jsonb_build_object('t', o.t, 's', o.start, 'p', o.prepared)) FROM open_top o), '[]'),
       'subs', coalesce((SELECT jsonb_agg(jsonb_build_object('x', b.x, 't', b.t, 'f', b.first))

@@ -3,10 +3,6 @@
 -- no transaction to the log. Setting archiver = hold stops it.
 CREATE PROCEDURE logminer.archiver(poll_seconds double precision DEFAULT 0.02)
 LANGUAGE plpgsql AS $$
-DECLARE
-  marked pg_lsn := '0/0';
-  written pg_lsn;
-  before pg_snapshot;
 BEGIN
   LOOP
     IF logminer.setting('archiver') <> 'hold' THEN
@@ -14,17 +10,32 @@ BEGIN
         PERFORM pg_logical_emit_message(false, 'archiver', '');
         COMMIT;      -- has the log writer flush up to here
       END IF;
-      -- With no transaction open there is nothing to know of the log before here: mining may begin with that.
-      before := pg_current_snapshot();
-      written := pg_current_wal_insert_lsn();
-      IF written - marked > 262144 AND pg_snapshot_xmin(before) = pg_snapshot_xmax(before) AND pg_current_wal_flush_lsn() >= written
-         AND pg_snapshot_xmax(pg_current_snapshot()) = pg_snapshot_xmax(before) THEN
-        PERFORM logminer.state_save(written, jsonb_build_object(
-          'seen', pg_snapshot_xmax(before)::text::bigint - 1, 'time', now(), 'tops', '[]'::jsonb, 'subs', '[]'::jsonb));
-        marked := written;
-      END IF;
+      PERFORM logminer.mark_idle();
     END IF;
     COMMIT;
     PERFORM pg_sleep(poll_seconds);
   END LOOP;
 END $$;
+
+-- Where no transaction is open there is nothing to know of the log before: mining may begin with that. A snapshot does not
+-- say whether one is open (its xmax is the newest ended xid plus one), the lock that each holds on its xid does, from before
+-- its first record to after its end; and one that came and went between the two looks has moved xmax.
+CREATE FUNCTION logminer.mark_idle() RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  written pg_lsn;
+  ended xid8;
+BEGIN
+  IF pg_current_wal_insert_lsn() - coalesce((SELECT max(lsn) FROM logminer.state_files()), '0/0') < 262144 OR logminer.any_open() THEN
+    RETURN;
+  END IF;
+  ended := pg_snapshot_xmax(pg_current_snapshot());
+  written := pg_current_wal_insert_lsn();
+  IF pg_current_wal_flush_lsn() >= written AND NOT logminer.any_open() AND pg_snapshot_xmax(pg_current_snapshot()) = ended THEN
+    PERFORM logminer.state_save(written, jsonb_build_object(
+      'seen', ended::text::bigint - 1, 'time', clock_timestamp(), 'tops', '[]'::jsonb, 'subs', '[]'::jsonb));
+  END IF;
+END $$;
+
+CREATE FUNCTION logminer.any_open() RETURNS boolean
+LANGUAGE sql AS $$ SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted) $$;
