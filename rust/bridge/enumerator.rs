@@ -52,6 +52,22 @@ pub extern "system" fn start0<'l>(mut env: EnvUnowned<'l>, _class: JClass<'l>, h
         .resolve::<Throw>()
 }
 
+/// Says which readers Flink's context lists now: a u32 each.
+#[jni_mangle("io.tidemark.source.enumerator.NativeEnumerator")]
+pub extern "system" fn listed0<'l>(
+    mut env: EnvUnowned<'l>,
+    _class: JClass<'l>,
+    handle: jlong,
+    subtasks: JByteArray<'l>,
+) {
+    env.with_env(|env| -> std::result::Result<(), Fault> {
+        let subtasks = frame::read_numbers(&env.convert_byte_array(subtasks)?);
+        ENUMERATORS.get(handle)?.listed(&subtasks);
+        Ok(())
+    })
+    .resolve::<Throw>()
+}
+
 /// Registers a reader; returns actions.
 #[jni_mangle("io.tidemark.source.enumerator.NativeEnumerator")]
 pub extern "system" fn register0<'l>(

@@ -99,6 +99,14 @@ pub(super) fn metrics(metrics: &[Metric]) -> Vec<u8> {
     })
 }
 
+/// Numbers, one behind the other.
+pub(super) fn read_numbers(bytes: &[u8]) -> Vec<u32> {
+    let numbers = bytes.chunks_exact(4);
+    numbers
+        .map(|number| u32::from_le_bytes([number[0], number[1], number[2], number[3]]))
+        .collect()
+}
+
 /// The splits of a list of byte strings, as Java's `Frame` writes it.
 ///
 /// # Errors
@@ -162,6 +170,12 @@ mod tests {
             assert!(read_splits(&bytes[..length]).is_err());
         }
         assert!(read_splits(&[&bytes[..], &[0]].concat()).is_err());
+    }
+
+    #[test]
+    fn numbers_are_read_as_java_writes_them() {
+        assert_eq!(read_numbers(&[1, 0, 0, 0, 0, 1, 0, 0]), [1, 256]);
+        assert_eq!(read_numbers(&[]), []);
     }
 
     #[test]

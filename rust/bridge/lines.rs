@@ -57,15 +57,25 @@ impl Lines {
 
 struct Queue;
 
+/// Lines of libraries are for debugging: what their warnings are about is handled, and reported, here.
+fn level(metadata: &Metadata<'_>) -> Level {
+    let own = metadata.target().starts_with(env!("CARGO_CRATE_NAME"));
+    if own {
+        metadata.level()
+    } else {
+        metadata.level().max(Level::Debug)
+    }
+}
+
 impl Log for Queue {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.level() <= ::log::max_level()
+        level(metadata) <= ::log::max_level()
     }
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
             LINES.push(Line {
-                level: record.level(),
+                level: level(record.metadata()),
                 target: record.target().to_owned(),
                 text: record.args().to_string(),
             });
@@ -116,6 +126,14 @@ mod tests {
         lines.push(line("e"));
         assert_eq!(lines.take().len(), 1);
         assert!(lines.take().is_empty());
+    }
+
+    #[test]
+    fn lines_of_libraries_are_for_debugging() {
+        let of = |target, level| super::level(&Metadata::builder().target(target).level(level).build());
+        assert_eq!(of("tidemark::odbc", Level::Warn), Level::Warn);
+        assert_eq!(of("odbc_api::handles", Level::Warn), Level::Debug);
+        assert_eq!(of("odbc_api::handles", Level::Trace), Level::Trace);
     }
 
     #[test]

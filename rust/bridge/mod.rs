@@ -3,7 +3,9 @@
 //! do the work.
 //!
 //! Nothing here keeps a reference to a Java class, or calls Java from a thread of its own: either would keep Flink's class
-//! loader, and so this copy of the library, for ever.
+//! loader, and so this copy of the library, for ever. A thread-local value with a destructor keeps the library mapped too,
+//! until its thread ends: what Flink calls on threads that outlive a job (opening an enumerator, gauges, `JNI_OnUnload`)
+//! must not make one.
 
 mod enumerator;
 mod frame;

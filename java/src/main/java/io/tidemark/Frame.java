@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.function.Function;
 
@@ -29,6 +30,13 @@ public final class Frame {
     ByteBuffer out = ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
     out.putInt(items.size());
     items.forEach(item -> out.putInt(item.length).put(item));
+    return out.array();
+  }
+
+  /** Numbers for the core, one behind the other. */
+  public static byte[] numbers(Collection<Integer> numbers) {
+    ByteBuffer out = ByteBuffer.allocate(4 * numbers.size()).order(ByteOrder.LITTLE_ENDIAN);
+    numbers.forEach(out::putInt);
     return out.array();
   }
 

@@ -88,7 +88,7 @@ public final class TidemarkSourceBuilder {
     return new RowType(false, fields);
   }
 
-  private String config(String checkpointing) {
+  String config(String checkpointing) {
     Map<String, Object> all = new LinkedHashMap<>(options);
     all.merge(
         TidemarkOptions.SERVER_TIME_ZONE.key(),

@@ -9,11 +9,14 @@ import java.lang.ref.WeakReference;
 import java.lang.reflect.Method;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Set;
+import java.util.concurrent.FutureTask;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -21,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 class NativeLoaderTest {
   private static final Pattern COPY = Pattern.compile("tidemark-[0-9a-f-]{36}\\.so");
-  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
 
   /** Loads our classes anew, as Flink does for each job. */
   private static final class JobClassLoader extends URLClassLoader {
@@ -95,6 +98,64 @@ class NativeLoaderTest {
           .map(Matcher::group)
           .collect(Collectors.toSet());
     }
+  }
+
+  @Test
+  void aReaderThatNobodyClosedDoesNotKeepItsCopy() throws Exception {
+    Native.load();
+    int before = mappedCopies().size();
+    int threads = readerThreads();
+    WeakReference<ClassLoader> loader = new WeakReference<>(startReaderInAnotherLoader());
+    assertEquals(threads + 1, readerThreads());
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (mappedCopies().size() > before && Instant.now().isBefore(deadline)) {
+      System.gc();
+      Thread.sleep(20);
+    }
+    assertEquals(before, mappedCopies().size());
+    assertEquals(null, loader.get());
+    assertEquals(threads, readerThreads(), "its thread has ended");
+  }
+
+  private static ClassLoader startReaderInAnotherLoader() throws Exception {
+    ClassLoader loader = new JobClassLoader();
+    String config = Jobs.minimal().config("aligned");
+    // Flink opens an enumerator on a thread that outlives the job, a reader on one that ends with
+    // it.
+    Class.forName("io.tidemark.source.enumerator.NativeEnumerator", true, loader)
+        .getMethod("open", String.class, int.class, byte[].class)
+        .invoke(null, config, 2, null);
+    Class<?> readers = Class.forName("io.tidemark.source.reader.NativeReader", true, loader);
+    FutureTask<Object> task =
+        new FutureTask<>(
+            () -> {
+              Object reader =
+                  readers
+                      .getMethod("open", String.class, int.class, int.class)
+                      .invoke(null, config, 0, 1);
+              readers.getMethod("start").invoke(reader);
+              return reader;
+            });
+    Thread thread = new Thread(task);
+    thread.start();
+    readers.getMethod("metrics").invoke(task.get());
+    thread.join();
+    return loader;
+  }
+
+  /** How many threads of readers this process has; the kernel keeps 15 characters of a name. */
+  private static int readerThreads() throws IOException {
+    int count = 0;
+    try (DirectoryStream<Path> tasks = Files.newDirectoryStream(Paths.get("/proc/self/task"))) {
+      for (Path task : tasks) {
+        try {
+          count += Files.readString(task.resolve("comm")).trim().equals("tidemark-reader") ? 1 : 0;
+        } catch (IOException e) {
+          continue; // The thread has ended since the folder was read.
+        }
+      }
+    }
+    return count;
   }
 
   @Test

@@ -1,11 +1,15 @@
 package io.tidemark.source.enumerator;
 
 import io.tidemark.source.split.TidemarkSplit;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 
 /** The enumerator of the core; {@code rust/enumerator/api.rs} says what each call means. */
 interface EnumeratorCore extends AutoCloseable {
+  /** Which readers Flink lists now; comes before every other call on the coordinator's thread. */
+  void listed(Collection<Integer> subtasks);
+
   List<Action> start();
 
   List<Action> register(int subtask);

@@ -4,6 +4,7 @@ import io.tidemark.Frame;
 import io.tidemark.Native;
 import io.tidemark.source.CoreGauges;
 import io.tidemark.source.split.TidemarkSplit;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -21,6 +22,11 @@ public final class NativeEnumerator implements EnumeratorCore {
   public static NativeEnumerator open(String config, int parallelism, byte[] state) {
     Native.load();
     return new NativeEnumerator(open0(config, parallelism, state));
+  }
+
+  @Override
+  public void listed(Collection<Integer> subtasks) {
+    listed0(handle, Frame.numbers(subtasks));
   }
 
   @Override
@@ -82,6 +88,8 @@ public final class NativeEnumerator implements EnumeratorCore {
   }
 
   private static native long open0(String config, int parallelism, byte[] state);
+
+  private static native void listed0(long handle, byte[] subtasks);
 
   private static native byte[] start0(long handle);
 

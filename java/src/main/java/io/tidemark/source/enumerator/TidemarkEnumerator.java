@@ -4,6 +4,7 @@ import io.tidemark.source.CoreEvent;
 import io.tidemark.source.CoreGauges;
 import io.tidemark.source.split.TidemarkSplit;
 import java.util.List;
+import java.util.function.Supplier;
 import org.apache.flink.api.connector.source.SourceEvent;
 import org.apache.flink.api.connector.source.SplitEnumerator;
 import org.apache.flink.api.connector.source.SplitEnumeratorContext;
@@ -22,17 +23,17 @@ public final class TidemarkEnumerator implements SplitEnumerator<TidemarkSplit, 
   @Override
   public void start() {
     CoreGauges.register(context.metricGroup(), core::metrics);
-    carryOut(core.start());
+    turn(core::start);
   }
 
   @Override
   public void addReader(int subtask) {
-    carryOut(core.register(subtask));
+    turn(() -> core.register(subtask));
   }
 
   @Override
   public void handleSourceEvent(int subtask, SourceEvent event) {
-    carryOut(core.handle(subtask, ((CoreEvent) event).bytes()));
+    turn(() -> core.handle(subtask, ((CoreEvent) event).bytes()));
   }
 
   @Override
@@ -42,17 +43,18 @@ public final class TidemarkEnumerator implements SplitEnumerator<TidemarkSplit, 
 
   @Override
   public void addSplitsBack(List<TidemarkSplit> splits, int subtask) {
-    carryOut(core.addSplitsBack(splits, subtask));
+    turn(() -> core.addSplitsBack(splits, subtask));
   }
 
   @Override
   public byte[] snapshotState(long checkpoint) {
+    core.listed(context.registeredReaders().keySet());
     return core.snapshot(checkpoint);
   }
 
   @Override
   public void notifyCheckpointComplete(long checkpoint) {
-    carryOut(core.checkpointComplete(checkpoint));
+    turn(() -> core.checkpointComplete(checkpoint));
   }
 
   @Override
@@ -60,8 +62,10 @@ public final class TidemarkEnumerator implements SplitEnumerator<TidemarkSplit, 
     core.close();
   }
 
-  private void carryOut(List<Action> actions) {
-    for (Action action : actions) {
+  /** One call into the core on the coordinator's thread, and what it wants done. */
+  private void turn(Supplier<List<Action>> call) {
+    core.listed(context.registeredReaders().keySet());
+    for (Action action : call.get()) {
       switch (action.kind) {
         case ASSIGN:
           context.assignSplit(action.split, action.subtask);
@@ -97,6 +101,6 @@ public final class TidemarkEnumerator implements SplitEnumerator<TidemarkSplit, 
       // Thrown on the coordinator's thread, it fails the job.
       ExceptionUtils.rethrow(failure);
     }
-    carryOut(core.cutDone());
+    turn(core::cutDone);
   }
 }

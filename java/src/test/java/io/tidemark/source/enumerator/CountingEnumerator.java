@@ -4,6 +4,7 @@ import io.tidemark.source.split.TidemarkSplit;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
@@ -39,6 +40,11 @@ public final class CountingEnumerator implements EnumeratorCore {
   public static SplitEnumerator<TidemarkSplit, byte[]> create(
       SplitEnumeratorContext<TidemarkSplit> context, byte[] state, RuntimeException failure) {
     return new TidemarkEnumerator(context, new CountingEnumerator(state, failure));
+  }
+
+  @Override
+  public void listed(Collection<Integer> subtasks) {
+    waiting.retainAll(subtasks);
   }
 
   @Override

@@ -9,6 +9,7 @@ import io.tidemark.source.CoreEvent;
 import io.tidemark.source.split.TidemarkSplit;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -40,6 +41,7 @@ class TidemarkEnumeratorTest {
     assertEquals(
         List.of("register 2", "assign c:1 to 2", "send none now to 2", "no more splits for 2"),
         trace);
+    assertEquals(List.of(2), core.listed);
   }
 
   @Test
@@ -92,10 +94,16 @@ class TidemarkEnumeratorTest {
   private final class Core implements EnumeratorCore {
     List<Action> answer = List.of();
     RuntimeException failure;
+    List<Integer> listed;
 
     private List<Action> note(String call) {
       trace.add(call);
       return answer;
+    }
+
+    @Override
+    public void listed(Collection<Integer> subtasks) {
+      listed = List.copyOf(subtasks);
     }
 
     @Override

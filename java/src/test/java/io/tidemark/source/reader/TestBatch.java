@@ -13,8 +13,9 @@ import org.apache.flink.types.RowKind;
 /** Batches of one BIGINT column, laid out as {@code rust/reader/batch.rs} does. */
 final class TestBatch {
   private static final int HEADER = 24;
-  private static final RowDataSerializer ROWS = new RowDataSerializer(new BigIntType());
 
+  // Not shared: it writes into a row of its own.
+  private final RowDataSerializer serializer = new RowDataSerializer(new BigIntType());
   private final ByteArrayOutputStream rows = new ByteArrayOutputStream();
   private final ByteArrayOutputStream joined = new ByteArrayOutputStream();
 
@@ -28,7 +29,7 @@ final class TestBatch {
   }
 
   private TestBatch row(RowKind kind, long value, boolean isJoined) {
-    BinaryRowData row = ROWS.toBinaryRow(GenericRowData.ofKind(kind, value)).copy();
+    BinaryRowData row = serializer.toBinaryRow(GenericRowData.ofKind(kind, value)).copy();
     byte[] bytes = new byte[row.getSizeInBytes()];
     row.getSegments()[0].get(row.getOffset(), bytes);
     rows.write(bytes, 0, bytes.length);
