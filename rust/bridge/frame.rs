@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn numbers_are_read_as_java_writes_them() {
         assert_eq!(read_numbers(&[1, 0, 0, 0, 0, 1, 0, 0]), [1, 256]);
-        assert_eq!(read_numbers(&[]), []);
+        assert!(read_numbers(&[]).is_empty());
     }
 
     #[test]
