@@ -214,6 +214,14 @@ impl Worker {
             point: page.point.clone(),
             mine_from: page.mine_from,
         };
+        log::debug!(
+            "page {:?} of {} has {} rows at {:?}, mine from {}",
+            page.range,
+            page.chunk.table,
+            page.rows.len(),
+            page.point,
+            page.mine_from
+        );
         self.shared.lock().state.page_closed(id, end)?;
         let mut first = 0;
         loop {
@@ -253,6 +261,10 @@ impl Worker {
         };
         let mut stream = Stream::open(log, capture.codec(), capture.tables().to_vec(), split, settings)?;
         let filter_end = stream.filter_end();
+        log::info!("the stream begins at {:?} behind {} ranges", split.offset, split.ranges.len());
+        for range in &split.ranges {
+            log::debug!("range {:?} of {} at {:?}", range.range, range.table, range.point);
+        }
         let mut clock = RealClock::new(self.stopped.clone());
         let mut pause = self.limits.idle.0;
         let mut rows = Batch::default();

@@ -2,7 +2,6 @@ package io.tidemark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -30,6 +29,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
@@ -88,7 +88,11 @@ class RandomWorkloadTest {
         await("200 commits more", job, () -> writers.commits() >= after);
         writers.close();
         OrdersTable.Checksum table = OrdersTable.checksum(connection);
-        await("the table's last state", job, () -> checksum(apply(lines)).equals(table));
+        try {
+          await("the table's last state", job, () -> checksum(apply(lines)).equals(table));
+        } catch (Mismatch mismatch) {
+          throw mismatch.with(judge.transactions(connection), lines);
+        }
         judge(judge.transactions(connection), stream(lines), marker);
       } finally {
         writers.close();
@@ -128,8 +132,11 @@ class RandomWorkloadTest {
     if (!Files.exists(log)) {
       return "";
     }
-    List<String> lines = Files.readAllLines(log, StandardCharsets.UTF_8);
-    return String.join("\n", lines.subList(Math.max(0, lines.size() - 60), lines.size()));
+    List<String> lines =
+        Files.readAllLines(log, StandardCharsets.UTF_8).stream()
+            .filter(line -> !line.startsWith("\tat ") && !line.contains("Driver does not support"))
+            .collect(Collectors.toList());
+    return String.join("\n", lines.subList(Math.max(0, lines.size() - 80), lines.size()));
   }
 
   private static void await(String what, Process job, Callable<Boolean> condition)
@@ -216,10 +223,49 @@ class RandomWorkloadTest {
     String[] parts = line.split("\\|", 3);
     String row = parts[2];
     String key = row.substring(0, row.indexOf('|'));
-    if (parts[1].equals("+I") || parts[1].equals("+U")) {
-      assertNull(state.put(key, row), () -> "twice: " + line);
-    } else {
-      assertEquals(row, state.remove(key), () -> "does not match what is there: " + line);
+    boolean puts = parts[1].equals("+I") || parts[1].equals("+U");
+    String there = puts ? state.put(key, row) : state.remove(key);
+    if (!Objects.equals(there, puts ? null : row)) {
+      throw new Mismatch(key, line + " comes where there is " + there);
+    }
+  }
+
+  /** A row that does not follow from the rows before it. */
+  private static final class Mismatch extends AssertionError {
+    private static final long serialVersionUID = 1L;
+    private final String key;
+
+    Mismatch(String key, String what) {
+      super(what);
+      this.key = key;
+    }
+
+    /** Adds what log and changelog have of the key. */
+    AssertionError with(List<Judge.Transaction> log, Path lines) throws IOException {
+      StringBuilder history = new StringBuilder(getMessage());
+      history.append("\nin the log:");
+      for (Judge.Transaction transaction : log) {
+        for (String row : transaction.rows) {
+          if (row.startsWith(key + "|", 3)) {
+            history
+                .append("\n  ")
+                .append(Long.toHexString(transaction.xid))
+                .append(' ')
+                .append(row);
+          }
+        }
+      }
+      history.append("\nin the changelog, by subtask:");
+      CommittedLines.read(lines)
+          .forEach(
+              (subtask, all) -> {
+                for (String line : all) {
+                  if (line.split("\\|")[2].equals(key)) {
+                    history.append("\n  ").append(subtask).append(": ").append(line);
+                  }
+                }
+              });
+      return new AssertionError(history.toString());
     }
   }
 

@@ -34,6 +34,10 @@ public final class Judge {
    */
   public static final class Transaction {
     public final long xid;
+
+    /** Where it committed. */
+    public long commit;
+
     public final List<String> rows = new ArrayList<>();
 
     Transaction(long xid) {
@@ -57,6 +61,7 @@ public final class Judge {
           current = new Transaction(Long.parseLong(row.getString(1)));
         } else if (data.startsWith("COMMIT")) {
           if (current != null && !current.rows.isEmpty()) {
+            current.commit = row.getLong(3);
             transactions.add(current);
           }
           current = null;
