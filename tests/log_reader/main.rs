@@ -622,7 +622,8 @@ fn faults_are_named_and_only_matter_if_their_transaction_commits() {
         change(&mut line);
         line
     };
-    let cases: [(&str, fn(&mut Line)); 7] = [
+    type Case = (&'static str, fn(&mut Line));
+    let cases: [Case; 7] = [
         ("TM-3005", |line| line.status = 2),
         ("TM-3005", |line| line.redo = None),
         ("TM-3005", |line| line.object = 8),
