@@ -51,6 +51,9 @@ pub fn image(values: &mut ValueBuffer, row: Row, judged: u64) -> Image {
 fn number(values: &ValueBuffer, image: Image, column: usize) -> Result<u64> {
     match values.get(image, column) {
         Value::Int(value) => Ok(value as u64),
+        Value::Number(digits) => Ok(digits
+            .iter()
+            .fold(0, |number, digit| number * 10 + u64::from(digit - b'0'))),
         other => Err(ErrorKind::Internal(format!("{other:?} is no number")).into()),
     }
 }

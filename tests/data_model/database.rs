@@ -332,6 +332,14 @@ impl Database {
         listed.filter_map(|one| one.start).min()
     }
 
+    /// The transactions that the database lists as open, with the scn of their START.
+    pub fn listed(&self) -> impl Iterator<Item = (u64, Option<u64>)> {
+        self.open
+            .iter()
+            .filter(|one| one.listed)
+            .map(|one| (one.xid, one.start))
+    }
+
     pub fn is_open(&self, xid: u64) -> bool {
         self.open.iter().any(|one| one.xid == xid)
     }

@@ -5,6 +5,7 @@
 mod codec;
 mod database;
 mod log;
+mod mined;
 mod model;
 mod outcome;
 mod rules;
@@ -20,12 +21,15 @@ fn run(seed: u64, rules: Rules) -> (Result<(), Failure>, Tally) {
     (model.run(), model.tally)
 }
 
+/// All rules hold.
+const RULES: Rules = Rules {
+    fault: Fault::None,
+    mined: false,
+    exact: false,
+};
+
 /// Runs seeds; the first that is not clean fails the test.
-fn clean(seeds: std::ops::Range<u64>, exact: bool) -> Tally {
-    let rules = Rules {
-        fault: Fault::None,
-        exact,
-    };
+fn clean(seeds: std::ops::Range<u64>, rules: Rules) -> Tally {
     let mut sum = Tally::default();
     for seed in seeds {
         let (result, tally) = run(seed, rules);
@@ -39,7 +43,7 @@ fn clean(seeds: std::ops::Range<u64>, exact: bool) -> Tally {
 
 #[test]
 fn with_all_rules_every_run_is_clean() {
-    let tally = clean(0..60_000, false);
+    let tally = clean(0..60_000, RULES);
     // The model reaches what it is for.
     assert!(tally.crashes > 50_000 && tally.bounded > 5_000, "{tally:?}");
     assert!(
@@ -52,15 +56,22 @@ fn with_all_rules_every_run_is_clean() {
 
 #[test]
 fn where_readers_open_exactly_no_start_is_ever_missed() {
-    let tally = clean(0..20_000, true);
+    let tally = clean(0..20_000, Rules { exact: true, ..RULES });
     assert!(tally.stream_checkpoints > 10_000, "{tally:?}");
+}
+
+/// The same over the reader that mines, from redo texts in archived files on.
+#[test]
+fn over_the_mining_reader_every_run_is_clean() {
+    let tally = clean(0..10_000, Rules { mined: true, ..RULES });
+    assert!(tally.crashes > 8_000 && tally.inside_transaction > 10_000, "{tally:?}");
 }
 
 /// A run without the rule must go wrong within the seeds: a row lost or doubled, or a state that does not fit the log.
 /// A run that only waits for ever proves nothing, nor one whose rows are only of other kinds.
 fn bites(fault: Fault, exact: bool) {
     for seed in 0..20_000 {
-        match run(seed, Rules { fault, exact }).0 {
+        match run(seed, Rules { fault, exact, ..RULES }).0 {
             Err(Failure(text))
                 if ["lost", "twice", "error: TM-5001"]
                     .iter()

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tidemark::log::logminer::reader::LogMinerReader;
 use tidemark::log::{LogReader, Patience};
 use tidemark::offset::Offset;
 use tidemark::position::{Point, Position, Scn};
@@ -18,6 +19,7 @@ use tidemark::split::{Chunk, FinishedRange, Key, KeyRange, Split, StreamSplit};
 use crate::codec::{ModelCodec, ModelSource, decode, key, table_names};
 use crate::database::{Database, Random, Shared};
 use crate::log::{FakeLog, INCARNATION};
+use crate::mined::{self, Mined};
 use crate::outcome::{Failure, Outcome, Tally};
 use crate::rules::{Fault, Rules};
 use crate::running::Running;
@@ -29,7 +31,8 @@ struct Reader {
     begun: Vec<Begun>,
     /// In the round.
     pages: Vec<(u32, Chunk)>,
-    rounds: Option<(Rounds, FakeLog)>,
+    /// With the model's own log, if that is what is read.
+    rounds: Option<(Rounds, Option<FakeLog>)>,
     closed: VecDeque<(ClosedPage, usize)>,
 }
 
@@ -252,9 +255,19 @@ impl Model {
     }
 
     fn open_rounds(&mut self, number: usize) -> Outcome<()> {
-        let (log, opening) = FakeLog::open_now(&self.database);
-        let rounds = Rounds::new(Box::new(log.clone()), self.codec(), opening, self.limits);
-        self.readers[number].rounds = Some((rounds, log));
+        self.readers[number].rounds = Some(if self.rules.mined {
+            let database = self.database.clone();
+            let settings = mined::settings(self.random.next());
+            let (opening, log) = LogMinerReader::open_new(Mined { database }, mined::captured(), settings)?;
+            (
+                Rounds::new(Box::new(log), self.codec(), opening.position, self.limits),
+                None,
+            )
+        } else {
+            let (log, opening) = FakeLog::open_now(&self.database);
+            let rounds = Rounds::new(Box::new(log.clone()), self.codec(), opening, self.limits);
+            (rounds, Some(log))
+        });
         Ok(())
     }
 
@@ -288,7 +301,7 @@ impl Model {
             let database = self.database.clone();
             let rest = ModelSource { database }.select(&begun.chunk, self.limits.page, &mut rows)?;
             begun.read = Some((rows, rest));
-            if self.rules.fault == Fault::LogMovesDuringPages {
+            if let (Fault::LogMovesDuringPages, Some(log)) = (self.rules.fault, log) {
                 for _ in 0..3 {
                     log.poll()?;
                 }
@@ -317,7 +330,7 @@ impl Model {
             if let Some(rest) = page.rest.clone() {
                 reader.unread.push((page.table, rest));
             }
-            if self.rules.fault == Fault::PointIsHigh {
+            if let (Fault::PointIsHigh, Some(log)) = (self.rules.fault, &log) {
                 page.point = Point::Position(Position::before(Scn(log.visible().0 + 1)));
             }
             if self.rules.fault == Fault::MineFromIsPoint {

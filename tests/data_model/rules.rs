@@ -73,6 +73,8 @@ pub enum Fault {
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub fault: Fault,
+    /// The log is read by the reader that mines, not by the model's own.
+    pub mined: bool,
     /// The snapshot readers' logs are opened so that no START is ever missed, and nobody looks for one: then a
     /// `next_scn` or `mine_from` that is too high shows.
     pub exact: bool,

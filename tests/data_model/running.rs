@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tidemark::log::logminer::reader::LogMinerReader;
+use tidemark::log::{LogReader, Opening};
 use tidemark::offset::Offset;
 use tidemark::position::{Position, Scn};
 use tidemark::row::batch::{Batch, BatchLimit, Mark};
@@ -11,6 +13,7 @@ use tidemark::stream::{OnTruncate, Step, Stream, StreamSettings};
 use crate::codec::{ModelCodec, decode, table_names};
 use crate::database::Shared;
 use crate::log::{FakeLog, Purpose};
+use crate::mined::{self, Mined};
 use crate::outcome::Outcome;
 use crate::rules::Fault;
 use crate::sink::Sink;
@@ -19,7 +22,8 @@ pub struct Running {
     database: Shared,
     fault: Fault,
     stream: Stream,
-    log: FakeLog,
+    /// The model's own log, if that is what is read.
+    log: Option<FakeLog>,
     batch: Batch,
     /// Units of the batch that are out.
     units: usize,
@@ -36,14 +40,31 @@ impl Running {
     pub fn open(database: &Shared, split: StreamSplit, batch: BatchLimit, filter_end: Position) -> Outcome<Self> {
         let offset = split.offset.clone();
         let fault = database.lock().rules.fault;
-        let log = FakeLog::open(database, offset.next_scn, offset.commit, Purpose::Stream);
+        let mut log = None;
+        let reader: Box<dyn LogReader> = if database.lock().rules.mined {
+            let at = Opening {
+                mine_from: offset.next_scn,
+                position: offset.commit,
+            };
+            let settings = mined::settings(offset.next_scn.0);
+            let database = database.clone();
+            Box::new(LogMinerReader::open(
+                Mined { database },
+                mined::captured(),
+                settings,
+                at,
+            )?)
+        } else {
+            let own = FakeLog::open(database, offset.next_scn, offset.commit, Purpose::Stream);
+            Box::new(log.insert(own).clone())
+        };
         let settings = StreamSettings {
             batch,
             on_truncate: OnTruncate::Fail,
         };
         let judges_once = fault == Fault::KeyChangeJudgedOnce;
         let codec = Arc::new(ModelCodec { judges_once });
-        let stream = Stream::open(Box::new(log.clone()), codec, table_names().to_vec(), &split, settings)?;
+        let stream = Stream::open(reader, codec, table_names().to_vec(), &split, settings)?;
         Ok(Running {
             database: database.clone(),
             fault,
@@ -66,9 +87,9 @@ impl Running {
     /// What a checkpoint keeps now.
     pub fn checkpoint(&self) -> StreamSplit {
         let mut state = self.state.clone();
-        match self.fault {
-            Fault::PartialForgotten => state.offset.partial = None,
-            Fault::NextScnOfReadAhead => state.offset.next_scn = self.log.next_scn_of_read_ahead(),
+        match (self.fault, &self.log) {
+            (Fault::PartialForgotten, _) => state.offset.partial = None,
+            (Fault::NextScnOfReadAhead, Some(log)) => state.offset.next_scn = log.next_scn_of_read_ahead(),
             _ => {}
         }
         state

@@ -1,5 +1,8 @@
 //! Pages in rounds and the log phase over a log that a test writes down: the cases that have names.
 
+mod mined;
+#[path = "../support/scripted_log.rs"]
+mod mined_log;
 mod rounds;
 mod scripted;
 mod stream;

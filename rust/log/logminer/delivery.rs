@@ -116,6 +116,11 @@ impl Delivery {
         })))
     }
 
+    /// Whether all of it is out.
+    pub fn is_over(&self) -> bool {
+        !self.rest().any(|nth| self.goes_out(nth))
+    }
+
     fn rest(&self) -> Range<usize> {
         self.next..self.transaction.entries().len()
     }

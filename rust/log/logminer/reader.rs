@@ -369,13 +369,15 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
                     self.settings.fragment,
                     &mut self.faults,
                 )?;
+                // The progress is that behind the event: with the last one the transaction's commit is out.
+                if delivery.is_over() {
+                    let commit = delivery.head().commit;
+                    self.delivery = None;
+                    self.moved_to(commit.scn, Some(commit));
+                }
                 if event.is_some() {
                     return Ok(event);
                 }
-            }
-            if let Some(delivery) = self.delivery.take() {
-                let commit = delivery.head().commit;
-                self.moved_to(commit.scn, Some(commit));
             } else if let Some(control) = self.controls.pop_front() {
                 self.apply(control)?;
             } else if let Some(call) = self.call.take() {
