@@ -308,16 +308,20 @@ fn an_empty_result_moves_nothing() {
     let mut reader = open(&log, 0, 0);
     read(&mut reader);
     let before = (reader.progress().position, reader.progress().next_scn);
+    log.script().end = Some(500);
+    assert!(read(&mut reader).transactions.is_empty());
+    assert_eq!((reader.progress().position, reader.progress().next_scn), before);
+    assert_eq!(reader.progress().complete_to, Some(Scn(500)));
     log.script().visible = Some(1000);
     assert_eq!(reader.visible_end().unwrap(), Scn(1000));
     for _ in 0..3 {
         assert!(read(&mut reader).transactions.is_empty());
     }
     assert_eq!((reader.progress().position, reader.progress().next_scn), before);
-    assert_eq!(log.script().calls.len(), 1, "and nothing is mined for nothing");
+    assert_eq!(log.script().calls.len(), 2, "and nothing is mined for nothing");
     assert_eq!(
         reader.progress().complete_to,
-        Some(Scn(3)),
+        Some(Scn(500)),
         "the visible end is never taken for what can be mined"
     );
 }
