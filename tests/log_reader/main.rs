@@ -621,12 +621,13 @@ fn every_operation_code_has_a_rule_and_an_unknown_one_is_an_error() {
 
 #[test]
 fn faults_are_named_and_only_matter_if_their_transaction_commits() {
-    let faulty = |change: fn(&mut Line)| {
+    type Change = fn(&mut Line);
+    let faulty = |change: Change| {
         let mut line = ins(2, 1, 10, "a");
         change(&mut line);
         line
     };
-    let cases: [(&str, fn(&mut Line)); 7] = [
+    let cases: [(&str, Change); 7] = [
         ("TM-3005", |line| line.status = 2),
         ("TM-3005", |line| line.redo = None),
         ("TM-3005", |line| line.object = 8),
