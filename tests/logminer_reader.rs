@@ -30,13 +30,13 @@ fn stand_in(environment: &[(&str, &str)]) -> StandIn {
     StandIn::start(&[environment, &[("SYSDBA_PASSWORD", PASSWORD)]].concat())
 }
 
-/// A session that writes.
+/// A session with a transaction begun.
 fn writer(stand_in: &StandIn) -> Connection {
     let mut endpoint = stand_in.endpoint();
     endpoint.username = "SYSDBA".into();
     endpoint.password = Secret::new(PASSWORD);
     let mut connection = Connection::open(&Dameng.connection(&endpoint)).unwrap();
-    connection.set_autocommit(false).unwrap();
+    connection.execute("begin").unwrap();
     connection
 }
 
@@ -286,7 +286,7 @@ fn a_transaction_across_many_windows_and_a_restart_comes_whole_and_once() {
             reader = miner.open(stand_in.connect(), judge.opening(first)).unwrap();
         }
     }
-    long.commit().unwrap();
+    long.execute("commit").unwrap();
     catch_up(&mut *reader, &mut judge);
     assert_eq!(judge.table, table(&stand_in));
     assert_eq!(judge.heads.len(), 20);
@@ -326,7 +326,7 @@ fn a_commit_in_the_log_that_is_not_visible_yet_is_still_open() {
     let mut held = writer(&stand_in);
     std::thread::scope(|scope| {
         held.execute(r#"insert into "BIZ"."T" values (1, 'held', 1)"#).unwrap();
-        let commit = scope.spawn(move || held.commit());
+        let commit = scope.spawn(move || held.execute("commit"));
         let mut judge = Judge::default();
         let waited = Instant::now();
         while judge.heads.is_empty() {

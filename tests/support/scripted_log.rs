@@ -97,6 +97,8 @@ pub struct Script {
     /// Mining calls that fail as if a file had gone.
     pub vanish: usize,
     pub questions: usize,
+    /// The end of the last file, where records of other kinds have moved it beyond the last line.
+    pub end: Option<u64>,
 }
 
 #[derive(Clone)]
@@ -123,6 +125,7 @@ impl ScriptedLog {
             calls: Vec::new(),
             vanish: 0,
             questions: 0,
+            end: None,
         })))
     }
 
@@ -160,7 +163,7 @@ impl Script {
             .map(|(number, &(start, end, active))| Archive {
                 path: format!("file{number}"),
                 first: Scn(self.lines.get(start).map_or(0, |line| line.scn)),
-                last: Scn(self.scn_before(end)),
+                last: Scn(self.end.filter(|_| active).unwrap_or_else(|| self.scn_before(end))),
                 previous: Scn(self.scn_before(start)),
                 sequence: number as u64,
                 bytes: (end - start) as u64 * 10,

@@ -78,20 +78,21 @@ impl Decoder {
         self.places.next(entry)
     }
 
-    /// Appends the change of a record. Nothing is appended for one that cannot be read and may be skipped.
+    /// Appends the change of a record; `row` is memory to work in. Nothing is appended for one that cannot be read and may be skipped.
     ///
     /// # Errors
     /// The faults of design 3.1.8; redo texts that do not follow their grammar.
-    pub fn decode(
+    pub fn decode<'t>(
         &mut self,
-        transaction: &Transaction,
+        transaction: &'t Transaction,
         entry: &Entry,
         place: Place,
+        row: &mut Row<'t>,
         out: &mut Changes,
         faults: &mut Faults,
     ) -> Result<()> {
         let record = &entry.record;
-        let decoded = self.change(transaction, entry, out);
+        let decoded = self.change(transaction, entry, row, out);
         match decoded {
             Ok((before, after)) => {
                 out.rows.push(Change {
@@ -112,10 +113,11 @@ impl Decoder {
         }
     }
 
-    fn change(
+    fn change<'t>(
         &mut self,
-        transaction: &Transaction,
+        transaction: &'t Transaction,
         entry: &Entry,
+        row: &mut Row<'t>,
         out: &mut Changes,
     ) -> Result<(Option<Image>, Option<Image>)> {
         let record = &entry.record;
@@ -140,14 +142,13 @@ impl Decoder {
         }
         captured.note_version(record.version);
         let text = transaction.text(entry);
-        let mut row = Row::default();
         let operation = match record.action {
             Action::Insert => Operation::Insert,
             Action::Delete => Operation::Delete,
             _ => Operation::Update,
         };
         self.parser
-            .parse_row(operation, text, &mut captured.layout, &mut row)
+            .parse_row(operation, text, &mut captured.layout, row)
             .map_err(|error| match error.fault {
                 Fault::OtherTable => Error::from(ErrorKind::DictionaryMismatch(format!(
                     "the text is of another table: {}",
@@ -158,7 +159,7 @@ impl Decoder {
         if row.is_skipped() {
             return mismatch("the record has an empty redo text");
         }
-        captured.check_whole(&row, operation, &self.logging_hint)?;
+        captured.check_whole(row, operation, &self.logging_hint)?;
         let values = &mut out.values;
         let columns = captured.table.columns.len();
         Ok(match operation {

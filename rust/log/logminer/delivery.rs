@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::changes::{CapturedTable, Decoder};
 use crate::log::logminer::faults::Faults;
-use crate::log::transactions::{Action, Transaction};
+use crate::log::logminer::redo_sql::Row;
+use crate::log::transactions::{Action, Entry, Transaction};
 use crate::log::undo::{Form, Undone};
 use crate::log::{Changes, Fragment, LogEvent, SchemaChange, TransactionHead};
 
@@ -77,31 +78,32 @@ impl Delivery {
         faults: &mut Faults,
     ) -> Result<Option<LogEvent>> {
         let mut changes = Changes::default();
-        while let Some(entry) = self.transaction.entries().get(self.next) {
-            let goes_out = self.goes_out(self.next);
-            if entry.record.action == Action::Schema {
-                if !changes.rows.is_empty() {
-                    break;
-                }
-                self.next += 1;
-                if goes_out {
-                    decoder.place(entry);
-                    return Ok(Some(LogEvent::Schema(self.schema_change(self.next - 1, tables)?)));
-                }
-                continue;
-            }
-            if changes.rows.len() >= limit.rows || changes.values.size() >= limit.bytes {
+        let mut row = Row::default();
+        let mut next = self.next;
+        while let Some(entry) = self.transaction.entries().get(next) {
+            let goes_out = self.goes_out(next);
+            let is_schema = entry.record.action == Action::Schema;
+            if changes.rows.len() >= limit.rows
+                || changes.values.size() >= limit.bytes
+                || (is_schema && goes_out && !changes.rows.is_empty())
+            {
                 break;
             }
             // Undone records are counted like any other, so that a place does not depend on what becomes of them.
             let place = decoder.place(entry);
+            next += 1;
+            if is_schema && goes_out {
+                let change = self.schema_change(entry, tables)?;
+                self.next = next;
+                return Ok(Some(LogEvent::Schema(change)));
+            }
             if goes_out {
-                let decoded = decoder.decode(&self.transaction, entry, place, &mut changes, faults);
+                let decoded = decoder.decode(&self.transaction, entry, place, &mut row, &mut changes, faults);
                 decoded
                     .map_err(|error| error.at(format!("scn {}, transaction {}", entry.record.scn, self.head.xid)))?;
             }
-            self.next += 1;
         }
+        self.next = next;
         if self.ended || (changes.rows.is_empty() && self.number == 0) {
             return Ok(None);
         }
@@ -134,12 +136,10 @@ impl Delivery {
         entry.is_some_and(|entry| entry.record.action == Action::Schema)
     }
 
-    fn schema_change(&self, nth: usize, tables: &[CapturedTable]) -> Result<SchemaChange> {
-        let entry = self.transaction.entries().get(nth);
-        let table = entry.and_then(|entry| tables.get(entry.record.table as usize));
-        let (Some(entry), Some(captured)) = (entry, table) else {
-            return Err(ErrorKind::Internal("a schema change of no table".into()).into());
-        };
+    fn schema_change(&self, entry: &Entry, tables: &[CapturedTable]) -> Result<SchemaChange> {
+        let captured = tables
+            .get(entry.record.table as usize)
+            .ok_or_else(|| Error::from(ErrorKind::Internal("a schema change of no table".into())))?;
         let statement = String::from_utf8_lossy(self.transaction.text(entry)).into_owned();
         Ok(SchemaChange {
             table: captured.table.name.clone(),
