@@ -147,7 +147,7 @@ BEGIN
     WHERE u.lsn >= low AND m.code IN (1, 2, 3) AND options & 2 = 0
     UNION ALL
     -- a crash has no time of its own: that of the last end before it
-    SELECT c.lsn, 0, 36, c.t, c.start,
+    SELECT c.lsn, row_number() OVER (PARTITION BY c.lsn ORDER BY c.t), 36, c.t, c.start,
            coalesce((SELECT max(f.ts) FROM fin f WHERE f.lsn < c.lsn), (base.state ->> 'time')::timestamptz), 0, NULL
     FROM crashed c WHERE c.lsn >= low),
   row_out AS MATERIALIZED (

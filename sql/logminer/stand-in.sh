@@ -45,9 +45,11 @@ start_server() {
 sql() { PGPASSWORD=$admin_password psql -X -q -v ON_ERROR_STOP=1 -h 127.0.0.1 -p "$port" -U SYSDBA "$@"; }
 
 # Archiver and watchdog run beside the server, in process groups of their own, and are found again by their process ids.
+# The archiver comes back when its session is ended.
 start_companions() {
-  PGPASSWORD=$admin_password PGAPPNAME=archiver setsid psql -X -q -h 127.0.0.1 -p "$port" -U SYSDBA -d "$database" \
-    -c 'CALL logminer.archiver()' </dev/null >/dev/null 2>&1 &
+  PGPASSWORD=$admin_password PGAPPNAME=archiver setsid bash -c 'while [ -d "$1/data" ]; do
+      psql -X -q -h 127.0.0.1 -p "$2" -U SYSDBA -d "$3" -c "CALL logminer.archiver()"; sleep 0.1
+    done' archiver "$dir" "$port" "$database" </dev/null >/dev/null 2>&1 &
   echo $! >"$dir/archiver.pid"
   if [ -n "${WATCH_PID:-}" ] && [ ! -e "$dir/watch.pid" ]; then
     setsid bash -c 'while kill -0 "$1" 2>/dev/null && [ -d "$2" ]; do sleep 1; done; [ -d "$2" ] && exec "$3" stop "$2"' \
@@ -57,7 +59,7 @@ start_companions() {
 }
 
 stop_process() {
-  if [ -s "$dir/$1.pid" ]; then kill "$(cat "$dir/$1.pid")" 2>/dev/null || true; rm -f "$dir/$1.pid"; fi
+  if [ -s "$dir/$1.pid" ]; then kill -- "-$(cat "$dir/$1.pid")" 2>/dev/null || true; rm -f "$dir/$1.pid"; fi
 }
 
 # A process that nobody has waited for yet is as dead as one that is gone.
@@ -68,7 +70,7 @@ kill_server() {
   local postmaster processes pid
   postmaster=$(head -1 "$dir/data/postmaster.pid")
   kill -STOP "$postmaster"      # so that it starts no more of them
-  processes="$postmaster $(ps -o pid= --ppid "$postmaster")"
+  processes="$postmaster $(cat "/proc/$postmaster/task/$postmaster/children")"
   kill -9 $processes 2>/dev/null || true
   for pid in $processes; do
     while alive "$pid"; do sleep 0.01; done
@@ -155,7 +157,7 @@ stop() {
   watcher=$(cat "$dir/watch.pid" 2>/dev/null || true)
   rm -rf "$dir"
   # The watchdog may be who is stopping: it ends by itself, the directory being gone.
-  if [ -n "$watcher" ] && [ "$watcher" != "$$" ]; then kill "$watcher" 2>/dev/null || true; fi
+  if [ -n "$watcher" ] && [ "$watcher" != "$$" ]; then kill -- "-$watcher" 2>/dev/null || true; fi
 }
 
 command=${1:-}; dir=${2:-}

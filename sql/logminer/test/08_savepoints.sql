@@ -55,6 +55,32 @@ SELECT kit.check(EXISTS (SELECT FROM logminer.state_files() f, pg_read_file('log
 SELECT kit.same(regexp_replace(kit.story('SP', :late), 't\d ', '', 'g'), E'DELETE (undo) DELETE FROM "SP"."T" WHERE "ID" = 11 AND "V" = ''undone''\nCOMMIT', 'undo over a remembered state');
 SELECT kit.close('a');
 
+-- A state may be kept for a position inside a record: the record's change is undone all the same.
+SELECT count(pg_logical_emit_message(false, 'fill', repeat('x', 1000))) FROM generate_series(1, 100) \g /dev/null
+BEGIN;
+SAVEPOINT a;
+INSERT INTO "SP"."T" VALUES (40, 'undone');
+SELECT max("SCN") + 16 AS inside FROM kit.mine(:late) WHERE "SQL_REDO" LIKE '%(40, ''undone'')' \gset
+COPY (SELECT) TO PROGRAM 'cat >/dev/null; rm -f logminer/state-*';
+SELECT kit.same((SELECT count(*) FROM kit.mine(:inside, :inside)), 0::bigint, 'no record begins there');
+SELECT kit.check(EXISTS (SELECT FROM logminer.state_files() WHERE lsn = logminer.lsn(:inside, 1)), 'a state inside a record');
+ROLLBACK TO a;
+COMMIT;
+SELECT kit.check(EXISTS (SELECT FROM kit.mine(:inside) WHERE "ROLL_BACK" = 1 AND "SQL_REDO" LIKE 'DELETE%40%'), 'undo of a change that stands across a remembered state');
+
+-- No moment with an open transaction is taken for an idle one, also if no younger one has ended.
+BEGIN;
+INSERT INTO "SP"."T" VALUES (50, 'open');
+SELECT kit.here() AS opened \gset
+SELECT count(pg_logical_emit_message(false, 'fill', repeat('x', 1000))) FROM generate_series(1, 400) \g /dev/null
+SELECT kit.here() \g /dev/null
+SELECT logminer.mark_idle() \g /dev/null
+SELECT kit.check(NOT EXISTS (SELECT FROM logminer.state_files() WHERE lsn > logminer.lsn(:opened, 1)), 'not idle');
+ROLLBACK;
+SELECT kit.here() \g /dev/null
+SELECT logminer.mark_idle() \g /dev/null
+SELECT kit.check(EXISTS (SELECT FROM logminer.state_files() WHERE lsn > logminer.lsn(:opened, 1)), 'idle');
+
 -- Undo all, go on: there is one START, and a failing statement inside a block is a savepoint too.
 SELECT kit.here() AS low \gset
 BEGIN;

@@ -50,6 +50,46 @@ SELECT * FROM dblink_get_result('b') r(x text) \g /dev/null
 SELECT * FROM dblink_get_result('b') r(x text) \g /dev/null
 SELECT kit.run('b', 'ROLLBACK');
 
+-- Committed in the log and not yet visible (held by a standby that is not there): still in V$TRX.
+SELECT kit.here() AS low \gset
+SELECT kit.run('a', 'BEGIN'); SELECT kit.run('a', 'INSERT INTO "TRX"."T" VALUES (60)');
+SELECT kit.ask('a', 'SELECT pg_current_xact_id()') AS xa, kit.ask('a', 'SELECT pg_backend_pid()') AS pid \gset
+SET synchronous_commit = local;
+ALTER SYSTEM SET synchronous_standby_names = 'nobody';
+SELECT pg_reload_conf() \g /dev/null
+-- The server heeds it once its checkpointer has read it: b commits until it is held.
+CREATE FUNCTION pg_temp.held(pid int) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM pg_stat_clear_snapshot(), pg_sleep(0.01);
+  RETURN EXISTS (SELECT FROM pg_stat_activity a WHERE a.pid = held.pid AND wait_event = 'SyncRep');
+END $$;
+DO $$
+DECLARE
+  b int := kit.ask('b', 'SELECT pg_backend_pid()');
+BEGIN
+  LOOP
+    PERFORM public.dblink_send_query('b', 'DELETE FROM "TRX"."T" WHERE "ID" = (SELECT min("ID") FROM "TRX"."T")');
+    WHILE public.dblink_is_busy('b') = 1 LOOP
+      IF pg_temp.held(b) THEN RETURN; END IF;
+    END LOOP;
+    PERFORM x FROM public.dblink_get_result('b') r(x text);
+    PERFORM x FROM public.dblink_get_result('b') r(x text);
+  END LOOP;
+END $$;
+SELECT dblink_send_query('a', 'COMMIT') \g /dev/null
+SELECT set_config('kit.pid', :'pid', false) \g /dev/null
+DO $$ BEGIN WHILE NOT pg_temp.held(current_setting('kit.pid')::int) LOOP NULL; END LOOP; END $$;
+SELECT kit.same((SELECT count(*) FROM kit.mine(:low) WHERE "XID" = int8send(:xa) AND "OPERATION_CODE" = 7), 1::bigint, 'its COMMIT can be mined');
+SELECT kit.same((SELECT count(*) FROM "TRX"."T" WHERE "ID" = 60), 0::bigint, 'it is not visible');
+SELECT kit.same((SELECT count(*) FROM "V$TRX" WHERE "ID" = :xa), 1::bigint, 'it is open');
+ALTER SYSTEM RESET synchronous_standby_names;
+SELECT pg_reload_conf() \g /dev/null
+SELECT * FROM dblink_get_result('a') r(x text) \g /dev/null
+SELECT * FROM dblink_get_result('a') r(x text) \g /dev/null
+SELECT * FROM dblink_get_result('b') r(x text) \g /dev/null
+SELECT * FROM dblink_get_result('b') r(x text) \g /dev/null
+RESET synchronous_commit;
+SELECT kit.same((SELECT count(*) FROM "V$TRX" WHERE "ID" = :xa) || ' ' || (SELECT count(*) FROM "TRX"."T" WHERE "ID" = 60), '0 1', 'visible and gone');
+
 -- A prepared transaction stays, with its START, when its session has gone.
 SELECT kit.here() AS low \gset
 SELECT kit.run('a', 'BEGIN'); SELECT kit.run('a', 'INSERT INTO "TRX"."T" VALUES (50)');

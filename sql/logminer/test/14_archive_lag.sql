@@ -27,6 +27,28 @@ SELECT kit.here() \g /dev/null
 SELECT kit.same((SELECT string_agg("OPERATION", ' ') FROM kit.mine(:v)), 'START INSERT', 'no transaction of the archiver');
 SELECT kit.run('a', 'ROLLBACK');
 SELECT kit.close('a');
+-- When the last record ends with its page, the insert position stands behind the next page's header, which nobody has
+-- written: everything is flushed all the same.
+UPDATE logminer.setting SET value = 'hold' WHERE name = 'archiver';
+DO $$
+DECLARE
+  begins pg_lsn;
+  rest bigint;
+  frame bigint;      -- what a record takes beside its content, page headers aside
+BEGIN
+  FOR attempt IN 1 .. 1000 LOOP
+    begins := pg_current_wal_insert_lsn();
+    frame := (pg_logical_emit_message(false, 'fill', repeat('x', 504)) - begins)::bigint - 504;
+    rest := 8192 - logminer.bytes(pg_current_wal_insert_lsn()) % 8192;
+    CONTINUE WHEN frame > 80 OR rest < 600 OR rest > 8000;
+    PERFORM pg_logical_emit_message(false, 'fill', repeat('x', (rest - frame)::int));
+    EXIT WHEN logminer.bytes(pg_current_wal_insert_lsn()) % 8192 = 24;
+  END LOOP;
+  PERFORM kit.check(logminer.bytes(pg_current_wal_insert_lsn()) % 8192 = 24, 'a record that ends with its page');
+END $$;
+SELECT kit.here() \g /dev/null
+SELECT kit.check(logminer.bytes(pg_current_wal_insert_lsn()) % 8192 = 24 AND logminer.bytes(pg_current_wal_flush_lsn()) % 8192 = 0 AND pg_temp.e() = pg_temp.v(), 'all flushed at the end of a page');
+UPDATE logminer.setting SET value = 'on' WHERE name = 'archiver';
 -- Coarse: while something unflushed may stand in E's scn, E is one less; flushed, E reaches V.
 UPDATE logminer.setting SET value = '65536' WHERE name = 'granularity';
 SELECT kit.here() \g /dev/null

@@ -19,7 +19,7 @@ passed=0; failed=0
 for file in "$@"; do
   case $file in
     *.sh) command=(timeout 120 bash "$file") ;;
-    *) command=(timeout 120 psql -X -q -v ON_ERROR_STOP=1 -v VERBOSITY=terse -v PSQL="$PSQL" -v TIDEMARK_URL="$TIDEMARK_URL" -o /dev/null -f "$file" "$PSQL") ;;
+    *) command=(env PGOPTIONS='-c statement_timeout=60s' timeout 180 psql -X -q -v ON_ERROR_STOP=1 -v VERBOSITY=terse -v PSQL="$PSQL" -v TIDEMARK_URL="$TIDEMARK_URL" -o /dev/null -f "$file" "$PSQL") ;;
   esac
   started=$(date +%s%N)
   if "${command[@]}" >"$work/output" 2>&1; then
