@@ -120,7 +120,7 @@ impl Config {
     /// "disabled" | "aligned" | "unaligned"}`. Values are texts, integers, and durations in milliseconds.
     ///
     /// # Errors
-    /// `Option`, which names the option.
+    /// `Option`, which names the option; `Declaration`, which names the column.
     pub fn from_json(json: &str) -> Result<Self> {
         // The JSON is Java's, not the user's: its own faults are ours, and a text of serde may quote a password.
         let json: Json = serde_json::from_str(json).map_err(|error| {
@@ -136,6 +136,7 @@ impl Config {
             .ok_or_else(|| refuse("connector", format!("'{}' is not one of this build", json.connector)))?;
         let options = Options(json.options);
         options.refuse_unknown()?;
+        json.columns.iter().try_for_each(|column| column.kind().map(drop))?;
         let config = Config {
             connector,
             hostname: options.text("hostname")?,

@@ -198,6 +198,50 @@ impl Serialize for OptionSpec {
 mod tests {
     use super::*;
 
+    /// The option's row in docs/options.md.
+    fn row(option: &OptionSpec) -> String {
+        let milliseconds = |value: i64| match value {
+            value if value % 1000 == 0 => format!("{} s", value / 1000),
+            value => format!("{value} ms"),
+        };
+        let is_duration = matches!(option.kind, OptionKind::Duration { .. });
+        let values = match option.kind {
+            OptionKind::Text | OptionKind::Secret | OptionKind::Properties => "text".to_owned(),
+            OptionKind::Integer { min, max } => format!("integer, {min} to {max}"),
+            OptionKind::Duration { min, max } => {
+                format!("duration, {} to {}", milliseconds(min), milliseconds(max))
+            }
+            OptionKind::Choice(words) => format!("`{}`", words.join("`, `")),
+            OptionKind::TimeZone => "`Asia/Shanghai`, `+08:00`".to_owned(),
+        };
+        let default = match option.default {
+            Default::Required => "required".to_owned(),
+            Default::None => String::new(),
+            Default::Text(text) => format!("`{text}`"),
+            Default::Number(number) if is_duration => milliseconds(number),
+            Default::Number(number) => number.to_string(),
+            Default::Described(text) => text.to_owned(),
+        };
+        let name = match option.kind {
+            OptionKind::Properties => format!("{}.*", option.name),
+            _ => option.name.to_owned(),
+        };
+        format!("| `{name}` | {values} | {default} | {} |", option.doc)
+    }
+
+    #[test]
+    fn the_documentation_has_these_options_and_no_other() {
+        let page = include_str!("../../docs/options.md");
+        let documented: Vec<&str> = page
+            .lines()
+            .skip_while(|line| !line.starts_with("| option |"))
+            .skip(2)
+            .take_while(|line| line.starts_with('|'))
+            .collect();
+        let rows: Vec<String> = OPTIONS.iter().map(row).collect();
+        assert_eq!(documented, rows, "the table must be:\n{}", rows.join("\n"));
+    }
+
     #[test]
     fn an_option_is_found_by_the_name_that_the_user_writes() {
         assert_eq!(find("port").map(|option| option.name), Some("port"));

@@ -138,6 +138,17 @@ fn unknown_and_impossible_options_are_refused_by_name() {
 }
 
 #[test]
+fn a_column_that_no_table_can_give_is_refused_by_name() {
+    let mut json = minimal();
+    json["columns"][0]["type"] = "ARRAY".into();
+    let error = Config::from_json(&json.to_string()).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::Declaration(_)) && error.to_string().contains("'ID'"),
+        "{error}"
+    );
+}
+
+#[test]
 fn the_password_is_never_shown() {
     let config = Config::from_json(&minimal().to_string()).unwrap();
     assert_eq!(config.password, Secret::new("hush-hush"));

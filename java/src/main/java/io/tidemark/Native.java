@@ -80,7 +80,8 @@ public final class Native {
     }
   }
 
-  private static String identity() {
+  /** What the build wrote beside the classes. */
+  static String identity() {
     try (InputStream in = Native.class.getResourceAsStream("build.properties")) {
       Properties properties = new Properties();
       properties.load(in);

@@ -23,7 +23,7 @@ final class NativeLoader {
   private NativeLoader() {}
 
   static void load() {
-    String resource = "/native/" + platform() + "/" + System.mapLibraryName("tidemark");
+    String resource = resource();
     Path directory = Paths.get(System.getProperty(DIRECTORY, System.getProperty("java.io.tmpdir")));
     try (InputStream in = open(resource)) {
       Path file = directory.resolve("tidemark-" + UUID.randomUUID() + ".so");
@@ -45,7 +45,7 @@ final class NativeLoader {
     }
   }
 
-  private static InputStream open(String resource) throws IOException {
+  static InputStream open(String resource) throws IOException {
     String path = System.getProperty(PATH);
     if (path != null) {
       return Files.newInputStream(Paths.get(path));
@@ -63,12 +63,12 @@ final class NativeLoader {
     return in;
   }
 
-  private static String platform() {
-    String system = System.getProperty("os.name").toLowerCase(Locale.ROOT);
+  /** The library of this machine's system and processor in the jar. */
+  static String resource() {
+    String system = System.getProperty("os.name").toLowerCase(Locale.ROOT).split(" ")[0];
     String processor = System.getProperty("os.arch");
-    return (system.startsWith("mac") ? "macos" : system.split(" ")[0])
-        + "-"
-        + (processor.equals("amd64") ? "x86_64" : processor);
+    String platform = system + "-" + (processor.equals("amd64") ? "x86_64" : processor);
+    return "/native/" + platform + "/" + System.mapLibraryName("tidemark");
   }
 
   /** What can be done about a library that the JVM cannot link. */
@@ -93,8 +93,6 @@ final class NativeLoader {
   }
 
   private static RuntimeException failure(String reason, Throwable cause) {
-    RuntimeException failure = TidemarkException.of("TM-9004", "TM-9004 " + reason, false);
-    failure.getCause().initCause(cause);
-    return failure;
+    return TidemarkException.of("TM-9004", "TM-9004 " + reason, false, cause);
   }
 }

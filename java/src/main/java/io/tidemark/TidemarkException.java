@@ -13,7 +13,7 @@ public final class TidemarkException extends RuntimeException {
     this(code, message, retryable, null);
   }
 
-  TidemarkException(String code, String message, boolean retryable, Throwable cause) {
+  private TidemarkException(String code, String message, boolean retryable, Throwable cause) {
     super(message, cause);
     this.code = code;
     this.retryable = retryable;
@@ -24,7 +24,11 @@ public final class TidemarkException extends RuntimeException {
    * checkpoint cannot help suppresses restarts. The library calls this by its name.
    */
   static RuntimeException of(String code, String message, boolean retryable) {
-    TidemarkException exception = new TidemarkException(code, message, retryable);
+    return of(code, message, retryable, null);
+  }
+
+  static RuntimeException of(String code, String message, boolean retryable, Throwable cause) {
+    TidemarkException exception = new TidemarkException(code, message, retryable, cause);
     return retryable ? exception : new SuppressRestartsException(exception);
   }
 

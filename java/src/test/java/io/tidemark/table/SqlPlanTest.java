@@ -75,6 +75,16 @@ class SqlPlanTest {
   }
 
   @Test
+  void aColumnThatNoTableCanGiveIsRefusedWhenItIsPlanned() {
+    sql.executeSql(
+        "CREATE TABLE arrays (TAGS ARRAY<STRING>) WITH ('connector' = 'dameng-cdc', 'hostname' = 'db',"
+            + " 'username' = 'u', 'password' = 'hush-hush', 'schema-name' = 'BIZ', 'table-name' = 'T')");
+    Exception e = assertThrows(Exception.class, () -> plan("SELECT TAGS FROM arrays"));
+    String message = e.getCause().getMessage();
+    assertTrue(message.contains("column 'TAGS'"), message);
+  }
+
+  @Test
   void whatCannotWorkIsRefusedWhenItIsPlanned() {
     create("wrong", ", 'scan.startup.mode' = 'sideways'");
     Exception e = assertThrows(Exception.class, () -> plan("SELECT ID FROM wrong"));
