@@ -261,7 +261,11 @@ impl Worker {
         };
         let mut stream = Stream::open(log, capture.codec(), capture.tables().to_vec(), split, settings)?;
         let filter_end = stream.filter_end();
-        log::info!("the stream begins at {:?} behind {} ranges", split.offset, split.ranges.len());
+        log::info!(
+            "the stream begins at {:?} behind {} ranges",
+            split.offset,
+            split.ranges.len()
+        );
         for range in &split.ranges {
             log::debug!("range {:?} of {} at {:?}", range.range, range.table, range.point);
         }
