@@ -31,12 +31,8 @@ final class NativeLoader {
         Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
         System.load(file.toAbsolutePath().toString());
       } finally {
-        // The mapping outlives the name; only backtraces want the file.
-        if (System.getenv("RUST_BACKTRACE") == null) {
-          Files.deleteIfExists(file);
-        } else {
-          file.toFile().deleteOnExit();
-        }
+        // The mapping outlives the name, and a process that is killed leaves nothing behind.
+        Files.deleteIfExists(file);
       }
     } catch (IOException e) {
       throw failure("cannot unpack " + resource + " into " + directory + ": " + e, e);
