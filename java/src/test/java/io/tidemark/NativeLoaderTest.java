@@ -123,6 +123,11 @@ class NativeLoaderTest {
     Set<String> before = mappedCopies();
     int threads = readerThreads();
     WeakReference<ClassLoader> loader = new WeakReference<>(startReaderInAnotherLoader());
+    // It gives itself its name once it runs.
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (readerThreads() == threads && Instant.now().isBefore(deadline)) {
+      Thread.sleep(5);
+    }
     assertEquals(threads + 1, readerThreads());
     awaitUnmapped(newSince(before));
     assertEquals(null, loader.get());
