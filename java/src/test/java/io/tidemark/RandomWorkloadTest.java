@@ -247,11 +247,7 @@ class RandomWorkloadTest {
       for (Judge.Transaction transaction : log) {
         for (String row : transaction.rows) {
           if (row.startsWith(key + "|", 3)) {
-            history
-                .append("\n  ")
-                .append(Long.toHexString(transaction.xid))
-                .append(' ')
-                .append(row);
+            history.append("\n  ").append(transaction.xid).append(' ').append(row);
           }
         }
       }
@@ -287,7 +283,7 @@ class RandomWorkloadTest {
     int expected = markerAt;
     for (int at = 0; at < stream.size(); ) {
       String id = stream.get(at).substring(0, stream.get(at).indexOf('|'));
-      long xid = Long.parseUnsignedLong(id, 16);
+      long xid = Long.parseLong(id);
       List<String> rows = new ArrayList<>();
       for (; at < stream.size() && stream.get(at).startsWith(id + "|"); at++) {
         rows.add(stream.get(at).substring(id.length() + 1));

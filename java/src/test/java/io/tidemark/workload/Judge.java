@@ -52,7 +52,7 @@ public final class Judge {
     try (Statement statement = connection.createStatement();
         ResultSet row =
             statement.executeQuery(
-                "SELECT xid::text, data FROM pg_logical_slot_get_changes('"
+                "SELECT xid::text, data, (lsn - '0/0')::text FROM pg_logical_slot_get_changes('"
                     + slot
                     + "', NULL, NULL)")) {
       while (row.next()) {
