@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::catalog::key::KeyCodec;
 use crate::catalog::{self, Table};
-use crate::config::{self, Config};
-use crate::dialect::Endpoint;
-use crate::dialect::dameng::Dameng;
+use crate::config::Config;
 use crate::dialect::mining::Mining;
+use crate::dialect::{self, Endpoint};
 use crate::enumerator::survey::{Survey, Surveyor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::changes;
@@ -46,10 +45,13 @@ struct Connections {
 
 impl Database {
     /// The database of a configuration.
-    pub fn new(config: Arc<Config>) -> Arc<Self> {
-        let dialect: Arc<dyn Mining> = match config.connector {
-            config::Connector::Dameng => Arc::new(Dameng),
-        };
+    ///
+    /// # Errors
+    /// `Internal` for a connector that no dialect knows.
+    pub fn new(config: Arc<Config>) -> Result<Arc<Self>> {
+        let name = config.connector.name();
+        let dialect = dialect::of_connector(name)
+            .ok_or_else(|| ErrorKind::Internal(format!("no dialect belongs to connector '{name}'")))?;
         let endpoint = Endpoint {
             hostname: config.hostname.clone(),
             port: config.port,
@@ -61,12 +63,12 @@ impl Database {
             attributes: config.odbc.clone().into_iter().collect(),
         };
         let settings = dialect.connection(&endpoint);
-        Arc::new(Database {
+        Ok(Arc::new(Database {
             config,
             dialect,
             settings,
             connections: Mutex::default(),
-        })
+        }))
     }
 
     /// A connection that ends when the database is cancelled.

@@ -36,7 +36,7 @@ pub extern "system" fn open0<'l>(
         };
         let enumerator = enumerator::open(
             &config,
-            Arc::new(Database::new(config.clone())),
+            Arc::new(Database::new(config.clone())?),
             unsigned(parallelism, "a parallelism")?,
             state.as_deref(),
         )?;

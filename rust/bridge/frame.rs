@@ -1,6 +1,7 @@
 //! How lists cross between Java and Rust, inside one process and one build: little-endian numbers, u32 lengths. Nothing
 //! here is kept; what is kept has its wire form in `split` and `offset`.
 
+use crate::assigner::Action::{Assign, NoMoreSplits, Send};
 use crate::enumerator::api::Action;
 use crate::error::{ErrorKind, Result};
 use crate::reader::api::Metric;
@@ -70,20 +71,22 @@ fn split(out: &mut FrameWriter, split: &Split) {
 /// Actions: a kind, the reader it is for, and what the kind has with it.
 pub(super) fn actions(actions: &[Action]) -> Vec<u8> {
     list(actions, |out, action| match action {
-        Action::Assign { subtask, split: it } => {
-            out.u8(0);
-            out.u32(*subtask);
-            split(out, it);
-        }
-        Action::Send { subtask, event } => {
-            out.u8(1);
-            out.u32(*subtask);
-            out.bytes(&event.encode());
-        }
-        Action::NoMoreSplits { subtask } => {
-            out.u8(2);
-            out.u32(*subtask);
-        }
+        Action::Decided(decided) => match &**decided {
+            Assign { subtask, split: it } => {
+                out.u8(0);
+                out.u32(*subtask);
+                split(out, it);
+            }
+            Send { subtask, event } => {
+                out.u8(1);
+                out.u32(*subtask);
+                out.bytes(&event.encode());
+            }
+            NoMoreSplits { subtask } => {
+                out.u8(2);
+                out.u32(*subtask);
+            }
+        },
         Action::Cut => {
             out.u8(3);
             out.u32(0);
@@ -181,11 +184,11 @@ mod tests {
     #[test]
     fn actions_have_the_layout_that_java_reads() {
         let all = [
-            Action::Assign {
+            Action::Decided(Box::new(Assign {
                 subtask: 3,
                 split: chunk(b"a"),
-            },
-            Action::NoMoreSplits { subtask: 1 },
+            })),
+            Action::Decided(Box::new(NoMoreSplits { subtask: 1 })),
             Action::Cut,
         ];
         let bytes = actions(&all);

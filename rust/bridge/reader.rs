@@ -33,7 +33,7 @@ pub extern "system" fn open0<'l>(
 ) -> jlong {
     env.with_env(|env| -> std::result::Result<jlong, Fault> {
         let config = Arc::new(Config::from_json(&text(env, &config)?)?);
-        let database = Arc::new(Database::new(config.clone()));
+        let database = Arc::new(Database::new(config.clone())?);
         let subtask = unsigned(subtask, "a subtask")?;
         Ok(READERS.add(reader::open(&config, database, subtask)))
     })

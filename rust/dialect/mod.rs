@@ -12,10 +12,20 @@ pub use literal::{Literal, local_micros};
 pub(crate) use literal::{date_of, days};
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::dialect::mining::Mining;
 use crate::odbc::{ColumnSpec, ConnectionSettings, Diagnostic, Secret, Verdict};
 use crate::split::TableName;
+
+/// The dialect of a connector, by the name that users give it; `None` for a name of no connector.
+pub fn of_connector(name: &str) -> Option<Arc<dyn Mining>> {
+    match name {
+        "dameng-cdc" => Some(Arc::new(dameng::Dameng)),
+        _ => None,
+    }
+}
 
 /// A SELECT, and how its columns are fetched: both belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use crate::assigner;
 use crate::error::Result;
 use crate::reader::api::Metric;
-use crate::split::{Split, ToEnumerator, ToReader};
+use crate::split::{Split, ToEnumerator};
 
 /// The one enumerator of a job.
 ///
@@ -78,35 +78,8 @@ pub trait Enumerator: Send + Sync {
 /// What Flink has to do for the enumerator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Hand a split to a registered reader.
-    Assign {
-        /// The reader.
-        subtask: u32,
-        /// The split.
-        split: Split,
-    },
-    /// Send an event to a reader; left out if it is not registered.
-    Send {
-        /// The reader.
-        subtask: u32,
-        /// The event.
-        event: ToReader,
-    },
-    /// Tell a reader that no split will come any more; left out if it is not registered.
-    NoMoreSplits {
-        /// The reader.
-        subtask: u32,
-    },
+    /// What the assigner decided; left out for a reader that is not registered.
+    Decided(Box<assigner::Action>),
     /// Run [`Enumerator::cut`] on the worker thread, then [`Enumerator::cut_done`] here. Never while one is under way.
     Cut,
-}
-
-impl From<assigner::Action> for Action {
-    fn from(action: assigner::Action) -> Self {
-        match action {
-            assigner::Action::Assign { subtask, split } => Action::Assign { subtask, split },
-            assigner::Action::Send { subtask, event } => Action::Send { subtask, event },
-            assigner::Action::NoMoreSplits { subtask } => Action::NoMoreSplits { subtask },
-        }
-    }
 }

@@ -171,7 +171,10 @@ impl Enumerator for Coordinator {
 }
 
 fn actions(decided: Vec<assigner::Action>) -> Vec<Action> {
-    decided.into_iter().map(Action::from).collect()
+    decided
+        .into_iter()
+        .map(|action| Action::Decided(Box::new(action)))
+        .collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
