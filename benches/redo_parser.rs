@@ -114,16 +114,16 @@ fn ours(shape: &str, rounds: usize, seconds: f64) -> Result<Vec<Round>, Failure>
 #[inline]
 fn sum<'a>(columns: usize, value: impl Fn(usize) -> Option<Value<'a>>) -> u64 {
     let mut checksum = 0;
+    let mut decoded = vec![];
     for column in 0..columns {
         let Some(value) = value(column) else { continue };
         let bytes = match value {
-            Value::Null => continue,
             Value::Text(text) if text.doubled => {
-                let mut decoded = vec![];
+                decoded.clear();
                 text.decode_into(&mut decoded);
-                checksum += (column as u64 + 1) * weight(&decoded);
-                continue;
+                &decoded
             }
+            // Of NULL there are none.
             value => value.bytes(),
         };
         checksum += (column as u64 + 1) * weight(bytes);
@@ -135,15 +135,28 @@ fn sum<'a>(columns: usize, value: impl Fn(usize) -> Option<Value<'a>>) -> u64 {
 #[inline]
 fn weight(bytes: &[u8]) -> u64 {
     const EVERY_SECOND: u64 = 0x00ff_00ff_00ff_00ff;
-    let words = bytes.chunks_exact(8);
-    let rest = words.remainder();
-    let mut sum = bytes.len() as u64;
-    for word in words {
-        let word = word.try_into().map_or(0, u64::from_le_bytes);
-        let pairs = (word & EVERY_SECOND) + ((word >> 8) & EVERY_SECOND);
-        sum += pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48;
+    let word_at = |at: usize| {
+        bytes
+            .get(at..at + 8)
+            .and_then(|word| word.try_into().ok())
+            .map(u64::from_le_bytes)
+    };
+    let mut pairs = 0;
+    let mut add = |word: u64| pairs += (word & EVERY_SECOND) + ((word >> 8) & EVERY_SECOND);
+    let length = bytes.len();
+    let rest = length % 8;
+    // Sixteen bits hold the sum of 128 words: no value here is longer.
+    assert!(length < 1024);
+    for at in (0..length - rest).step_by(8) {
+        add(word_at(at).unwrap_or_default());
     }
-    sum + rest.iter().map(|&byte| u64::from(byte)).sum::<u64>()
+    if rest > 0 && length >= 8 {
+        // The last word overlaps what was added: only its upper bytes are new.
+        add(word_at(length - 8).unwrap_or_default() >> (64 - 8 * rest));
+    } else if rest > 0 {
+        bytes.iter().for_each(|&byte| add(u64::from(byte)));
+    }
+    length as u64 + (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48)
 }
 
 /// CPU nanoseconds of this process, which has one thread.
