@@ -141,11 +141,11 @@ fn read(reader: &mut dyn LogReader) -> Read {
             LogEvent::Fragment(fragment) => {
                 let head = fragment.head;
                 assert!(
-                    !position.includes(head.commit),
+                    fragment.last || !position.includes(head.commit),
                     "a transaction is not out before its last fragment"
                 );
                 assert!(
-                    reader.progress().next_scn <= head.start,
+                    position.includes(head.commit) || reader.progress().next_scn <= head.start,
                     "what is half out is still needed"
                 );
                 let seen = open.get_or_insert_with(|| Seen {
