@@ -135,28 +135,22 @@ fn sum<'a>(columns: usize, value: impl Fn(usize) -> Option<Value<'a>>) -> u64 {
 #[inline]
 fn weight(bytes: &[u8]) -> u64 {
     const EVERY_SECOND: u64 = 0x00ff_00ff_00ff_00ff;
-    let word_at = |at: usize| {
-        bytes
-            .get(at..at + 8)
-            .and_then(|word| word.try_into().ok())
-            .map(u64::from_le_bytes)
-    };
     let mut pairs = 0;
     let mut add = |word: u64| pairs += (word & EVERY_SECOND) + ((word >> 8) & EVERY_SECOND);
-    let length = bytes.len();
-    let rest = length % 8;
     // Sixteen bits hold the sum of 128 words: no value here is longer.
-    assert!(length < 1024);
-    for at in (0..length - rest).step_by(8) {
-        add(word_at(at).unwrap_or_default());
+    assert!(bytes.len() < 1024);
+    let words = bytes.chunks_exact(8);
+    let rest = words.remainder().len();
+    for word in words {
+        add(word.try_into().map_or(0, u64::from_le_bytes));
     }
-    if rest > 0 && length >= 8 {
-        // The last word overlaps what was added: only its upper bytes are new.
-        add(word_at(length - 8).unwrap_or_default() >> (64 - 8 * rest));
-    } else if rest > 0 {
+    if let Some(last) = bytes.last_chunk::<8>() {
+        // The last word overlaps what was added: only its upper bytes are new, none if there is no rest.
+        add((u64::from_le_bytes(*last) >> 8) >> (56 - 8 * rest));
+    } else {
         bytes.iter().for_each(|&byte| add(u64::from(byte)));
     }
-    length as u64 + (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48)
+    bytes.len() as u64 + (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48)
 }
 
 /// CPU nanoseconds of this process, which has one thread.

@@ -162,11 +162,10 @@ impl<'a> Cursor<'a> {
     /// A word that is not quoted, possibly empty. A byte beyond ASCII belongs to it: identifiers may have letters of any script.
     #[inline(always)]
     pub(super) fn word(&mut self) -> &'a [u8] {
-        let start = self.at;
-        while self.peek().is_some_and(is_word) {
-            self.at += 1;
-        }
-        self.since(start)
+        let rest = self.rest();
+        let length = rest.iter().position(|&byte| !is_word(byte)).unwrap_or(rest.len());
+        self.at += length;
+        rest.get(..length).unwrap_or_default()
     }
 
     /// Skips blanks and takes a name in double quotes.

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::cursor::{Cursor, Place};
+use super::cursor::{Cursor, Place, is_word};
 use super::error::{Failed, Fault};
-use super::token::Token;
+use super::token::{Kind, Token};
 use super::value::Name;
 
 /// The kinds of change that have a grammar here.
@@ -252,4 +252,47 @@ pub(super) fn column<'a>(cursor: &mut Cursor<'a>, alias: Option<&'a [u8]>) -> Re
     }
     cursor.at = start;
     cursor.fail(Fault::Expected("a column"))
+}
+
+impl Cursor<'_> {
+    /// A condition on a column whose name has just been taken: `= value` or `IS NULL`.
+    #[inline(always)]
+    fn condition(&mut self) -> Result<Token, Failed> {
+        if self.take(b" = ") {
+            return self.value();
+        }
+        if self.take(b" IS NULL") {
+            return if self.peek().is_some_and(is_word) {
+                self.fail(Fault::Expected("NULL"))
+            } else {
+                Ok(Token::new(Kind::NULL, self.at, self.at))
+            };
+        }
+        self.condition_slowly()
+    }
+
+    #[cold]
+    fn condition_slowly(&mut self) -> Result<Token, Failed> {
+        if self.take_byte(b'=') {
+            return self.value();
+        }
+        if !self.take_keyword("IS") {
+            return self.fail(Fault::Expected("= or IS NULL"));
+        }
+        self.keyword("NULL")?;
+        Ok(Token::new(Kind::NULL, self.at, self.at))
+    }
+
+    /// An assignment to a column whose name has just been taken.
+    #[inline(always)]
+    fn assignment(&mut self) -> Result<Token, Failed> {
+        if !self.take(b" = ") {
+            self.expect(b'=', "=")?;
+        }
+        self.value()
+    }
+
+    pub(super) fn enter(&mut self, place: Place) {
+        self.place = place;
+    }
 }

@@ -1,8 +1,9 @@
 //! The grammar of a value: one function for each form, all over the one tokenizer.
 
-use super::cursor::{Cursor, Place, is_word};
+use super::cursor::{Cursor, is_word};
 use super::decode;
 use super::error::{Failed, Fault};
+use super::scan;
 use super::token::{Kind, Token};
 
 /// Calls nest a few levels (object types in object types); far more is no redo text.
@@ -161,7 +162,13 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         let word = self.word();
         match self.peek() {
-            Some(b'(') if !is_special(word) => self.arguments(start, depth),
+            Some(b'(') if !is_special(word) && depth < DEEPEST => match self.text_arguments() {
+                Some(end) => {
+                    self.at = end;
+                    Ok(Token::call(start, end, word.len()))
+                }
+                None => self.arguments(start, depth),
+            },
             Some(b'.') => self.call(start, depth),
             _ => self.special(start, word, depth),
         }
@@ -312,6 +319,25 @@ impl<'a> Cursor<'a> {
         self.arguments(start, depth)
     }
 
+    /// The end of the arguments whose parenthesis stands here, if they are texts written as servers write them: most calls are.
+    #[inline(always)]
+    fn text_arguments(&self) -> Option<usize> {
+        let mut at = self.at;
+        loop {
+            at += 1;
+            at += usize::from(self.sql.get(at) == Some(&b' '));
+            if self.sql.get(at) != Some(&b'\'') {
+                return None;
+            }
+            at = scan::find(self.sql, at + 1, b'\'')? + 1;
+            match self.sql.get(at) {
+                Some(b',') => {}
+                Some(b')') => return Some(at + 1),
+                _ => return None,
+            }
+        }
+    }
+
     /// The arguments of the call whose name stands from `start` to here.
     fn arguments(&mut self, start: usize, depth: u32) -> Result<Token, Failed> {
         if depth == DEEPEST {
@@ -343,47 +369,6 @@ impl<'a> Cursor<'a> {
             }
         }
         Ok(Token::call(start, self.at, name_len))
-    }
-
-    /// A condition on a column whose name has just been taken: `= value` or `IS NULL`.
-    #[inline(always)]
-    pub(super) fn condition(&mut self) -> Result<Token, Failed> {
-        if self.take(b" = ") {
-            return self.value();
-        }
-        if self.take(b" IS NULL") {
-            return if self.peek().is_some_and(is_word) {
-                self.fail(Fault::Expected("NULL"))
-            } else {
-                Ok(Token::new(Kind::NULL, self.at, self.at))
-            };
-        }
-        self.condition_slowly()
-    }
-
-    #[cold]
-    fn condition_slowly(&mut self) -> Result<Token, Failed> {
-        if self.take_byte(b'=') {
-            return self.value();
-        }
-        if !self.take_keyword("IS") {
-            return self.fail(Fault::Expected("= or IS NULL"));
-        }
-        self.keyword("NULL")?;
-        Ok(Token::new(Kind::NULL, self.at, self.at))
-    }
-
-    /// An assignment to a column whose name has just been taken.
-    #[inline(always)]
-    pub(super) fn assignment(&mut self) -> Result<Token, Failed> {
-        if !self.take(b" = ") {
-            self.expect(b'=', "=")?;
-        }
-        self.value()
-    }
-
-    pub(super) fn enter(&mut self, place: Place) {
-        self.place = place;
     }
 }
 
