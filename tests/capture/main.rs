@@ -1,0 +1,21 @@
+//! The whole chain over the stand-in for DM8: enumerator, readers, checkpoints, restores and faults, driven as Flink
+//! drives them, into a sink that takes nothing twice and misses nothing.
+
+#[path = "../row/reader.rs"]
+mod binary_row;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod faults;
+mod hung;
+mod job;
+mod offsets;
+mod restarts;
+mod sink;
+mod snapshot;
+mod source;
+mod startup;
+mod stream;
+mod visibility;
+mod watch;
+mod workload;

@@ -1,0 +1,91 @@
+//! What checkpoints of the log phase say.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use crate::job::{Job, PATIENCE};
+use crate::source::Source;
+use crate::watch::Watch;
+
+/// The end of the log, as a SELECT may have seen it.
+fn log_end(source: &Source) -> u64 {
+    source
+        .run(r#"select "CUR_LSN" from "SYS"."V$RLOG""#)
+        .trim()
+        .parse()
+        .unwrap()
+}
+
+fn offset(job: &mut Job) -> tidemark::offset::Offset {
+    job.checkpoint().unwrap();
+    let mut offset = job.completed().stream().unwrap().offset;
+    // Moves with completed checkpoints.
+    offset.safe = offset.next_scn;
+    offset
+}
+
+/// Files were read and the log grew, but no record of a transaction came: the position stays where it was.
+#[test]
+fn an_empty_result_moves_nothing() {
+    let source = Source::alone("QUIET", 2);
+    let watch = Arc::new(Watch::default());
+    let mut job = Job::start(source.config(&[]), watch.clone(), 1).unwrap();
+    job.catch_up(&source).unwrap();
+    let before = offset(&mut job);
+    for _ in 0..3 {
+        source.run("select pg_logical_emit_message(false, 'nothing', 'at all'); select pg_switch_wal()");
+        let end = log_end(&source);
+        job.run(|_| watch.complete_to.load(Ordering::SeqCst) >= end).unwrap();
+        assert_eq!(offset(&mut job), before);
+    }
+    job = job.restart(1).unwrap();
+    source.run("insert into T values (3, 'w')");
+    job.catch_up(&source).unwrap();
+    assert_eq!(job.sink.table, source.table());
+}
+
+/// The log reader is far ahead of the rows that are out: the checkpoint must not be.
+#[test]
+fn next_scn_behind_transactions_in_the_channel() {
+    let source = Source::shared("CHANNEL", 2);
+    let watch = Arc::new(Watch::default());
+    let mut job = Job::start(source.config(&[]), watch.clone(), 1).unwrap();
+    job.catch_up(&source).unwrap();
+    job.checkpoint().unwrap();
+    // The one in front begins first; the second begins in front of its COMMIT; the last ones stand alone.
+    let (mut first, mut second) = (source.writer(), source.writer());
+    first.run("begin; insert into T select g, 'first' from generate_series(1000, 1009) g");
+    let second_start = log_end(&source);
+    second.run("begin; insert into T select g, 'second' from generate_series(2000, 2009) g");
+    first.run("commit");
+    for n in 3000..3005 {
+        source.run(&format!("insert into T values ({n}, 'alone')"));
+    }
+    second.run("commit");
+    source.run("insert into T values (4000, 'last')");
+    let end = log_end(&source);
+    let waited = Instant::now();
+    while watch.complete_to.load(Ordering::SeqCst) < end {
+        assert!(waited.elapsed() < PATIENCE);
+        std::thread::yield_now();
+    }
+    // Everything is queued. Let the first transaction out and some rows behind it, with a restart after each.
+    let mut seen = Vec::new();
+    for _ in 0..18 {
+        job.unit().unwrap();
+        let offset = offset(&mut job);
+        let second_is_out = job.sink.table.range(2000..3000).count() == 10;
+        assert!(
+            second_is_out || offset.next_scn.0 <= second_start + 1_000,
+            "{offset:?} is past {second_start}"
+        );
+        seen.push(offset);
+        job = job.restart(1).unwrap();
+    }
+    assert!(seen.windows(2).all(|pair| pair[0].next_scn <= pair[1].next_scn));
+    assert!(seen.iter().any(|offset| offset.partial.is_some()));
+    job.catch_up(&source).unwrap();
+    assert_eq!(job.sink.table, source.table());
+    job.sink.transactions();
+}

@@ -1,0 +1,130 @@
+//! Rows as they come out, and a sink that takes a changelog at its word.
+
+use std::collections::BTreeMap;
+
+use tidemark::reader::batch::Batch;
+use tidemark::row::layout::{FlinkType, UNBOUNDED};
+
+use crate::binary_row::{Read, read};
+
+/// Columns of the jobs: `ID`, `V`, and the metadata `scn` and `transaction_id`.
+const KINDS: [FlinkType; 4] = [
+    FlinkType::BigInt,
+    FlinkType::VarChar { length: UNBOUNDED },
+    FlinkType::BigInt,
+    FlinkType::BigInt,
+];
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// `+I`, `-U`, `+U`, `-D`
+    pub kind: &'static str,
+    /// `ID`
+    pub id: i64,
+    /// `V`
+    pub v: String,
+    /// Where its transaction committed; `None` in snapshot rows.
+    pub scn: Option<i64>,
+    /// Its transaction; `None` in snapshot rows.
+    pub xid: Option<i64>,
+}
+
+impl Row {
+    fn decode(bytes: &[u8]) -> Row {
+        let (kind, fields) = read(bytes, &KINDS);
+        let [Read::Integer(id), Read::Bytes(v), scn, xid] = &fields[..] else {
+            panic!("{fields:?}");
+        };
+        let number = |field: &Read| match field {
+            Read::Null => None,
+            Read::Integer(number) => Some(*number),
+            other => panic!("{other:?}"),
+        };
+        Row {
+            kind: ["+I", "-U", "+U", "-D"][usize::from(kind)],
+            id: *id,
+            v: String::from_utf8(v.clone()).unwrap(),
+            scn: number(scn),
+            xid: number(xid),
+        }
+    }
+}
+
+/// The units of a batch: rows that go out in one piece.
+pub fn units(batch: &Batch) -> Vec<Vec<Row>> {
+    let bytes = batch.bytes();
+    let int = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+    let (rows, table) = (int(4), int(16));
+    assert_eq!(rows, batch.rows() as usize);
+    let mut units: Vec<Vec<Row>> = Vec::new();
+    for row in 0..rows {
+        let row_bytes = &bytes[int(table + 4 * row)..int(table + 4 * (row + 1))];
+        let joined = bytes[table + 4 * (rows + 1) + row] == 1;
+        match units.last_mut().filter(|_| joined) {
+            Some(unit) => unit.push(Row::decode(row_bytes)),
+            None => units.push(vec![Row::decode(row_bytes)]),
+        }
+    }
+    units
+}
+
+/// A table by its key, and all rows that made it. A row that does not fit what is there was lost or came twice before.
+#[derive(Clone, Default)]
+pub struct Sink {
+    /// The table.
+    pub table: BTreeMap<i64, String>,
+    /// Everything since the start, in order.
+    pub log: Vec<Row>,
+}
+
+impl Sink {
+    /// Applies a unit.
+    pub fn take(&mut self, unit: Vec<Row>) {
+        for row in unit {
+            match row.kind {
+                "+I" | "+U" => assert_eq!(
+                    self.table.insert(row.id, row.v.clone()),
+                    None,
+                    "{row:?} is there already"
+                ),
+                _ => assert_eq!(
+                    self.table.remove(&row.id).as_ref(),
+                    Some(&row.v),
+                    "{row:?} was not there"
+                ),
+            }
+            self.log.push(row);
+        }
+    }
+
+    /// Kinds, keys and values of the rows of the log phase.
+    pub fn streamed(&self) -> Vec<(&str, i64, &str)> {
+        let streamed = self.log.iter().filter(|row| row.xid.is_some());
+        streamed.map(|row| (row.kind, row.id, row.v.as_str())).collect()
+    }
+
+    /// How many rows are of the snapshot.
+    pub fn snapshot_rows(&self) -> usize {
+        self.log.iter().filter(|row| row.xid.is_none()).count()
+    }
+
+    /// Transactions of the log phase in the order of their rows; each must stand in one piece.
+    pub fn transactions(&self) -> Vec<(i64, usize)> {
+        let mut all: Vec<(i64, usize)> = Vec::new();
+        for row in self.log.iter().filter(|row| row.xid.is_some()) {
+            let xid = row.xid.unwrap();
+            match all.last_mut() {
+                Some((last, rows)) if *last == xid => *rows += 1,
+                _ => {
+                    assert!(
+                        all.iter().all(|(other, _)| *other != xid),
+                        "transaction {xid} comes in pieces"
+                    );
+                    all.push((xid, 1));
+                }
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,167 @@
+//! A place for tests to stand between the reader and its database: at each page's SELECT, and where the log reader asks
+//! and stands.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tidemark::database::Database;
+use tidemark::error::Result;
+use tidemark::log::{LogEvent, LogReader, Progress};
+use tidemark::position::{Incarnation, Position, Scn};
+use tidemark::reader::capture::{Capture, Connector};
+use tidemark::row::RowCodec;
+use tidemark::snapshot::{PageLimit, PageRows, PageSource};
+use tidemark::split::{Chunk, Key, TableName};
+
+/// What is called with the reader's number and the chunk.
+pub type AtPage = Box<dyn Fn(u32, &Chunk) + Send + Sync>;
+
+/// Does something when it is called for the first time.
+pub fn once(what: impl FnOnce() + Send + 'static) -> impl Fn() + Send + Sync {
+    let what = Mutex::new(Some(what));
+    move || {
+        if let Some(what) = what.lock().unwrap().take() {
+            what();
+        }
+    }
+}
+
+/// What a test hears of a job's readers.
+#[derive(Default)]
+pub struct Watch {
+    /// Called before a page's SELECT starts: behind `low`.
+    pub before_select: Option<AtPage>,
+    /// Called once it has ended: in front of `high`.
+    pub after_select: Option<AtPage>,
+    /// How often a log reader was told of a transaction that is committed and not visible.
+    pub still_open: AtomicUsize,
+    /// How far a log reader has read completely, for the newest one that said so.
+    pub complete_to: AtomicU64,
+}
+
+/// A reader's database, watched.
+pub struct Watched {
+    /// The database.
+    pub database: Arc<Database>,
+    /// The one who watches.
+    pub watch: Arc<Watch>,
+    /// The reader.
+    pub subtask: u32,
+}
+
+impl Connector for Watched {
+    fn connect(&self) -> Result<Box<dyn Capture>> {
+        Ok(Box::new(WatchedCapture {
+            capture: Connector::connect(&self.database)?,
+            watch: self.watch.clone(),
+            subtask: self.subtask,
+        }))
+    }
+
+    fn cancel(&self) {
+        Connector::cancel(&self.database);
+    }
+}
+
+struct WatchedCapture {
+    capture: Box<dyn Capture>,
+    watch: Arc<Watch>,
+    subtask: u32,
+}
+
+impl WatchedCapture {
+    fn log(&self, log: Box<dyn LogReader>) -> Box<dyn LogReader> {
+        let watch = self.watch.clone();
+        Box::new(WatchedLog { log, watch })
+    }
+}
+
+impl Capture for WatchedCapture {
+    fn tables(&self) -> &[Arc<TableName>] {
+        self.capture.tables()
+    }
+
+    fn codec(&self) -> Arc<dyn RowCodec> {
+        self.capture.codec()
+    }
+
+    fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)> {
+        let (log, position) = self.capture.log_for_snapshot()?;
+        Ok((self.log(log), position))
+    }
+
+    fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
+        let log = self.capture.log_at(mine_from, position)?;
+        Ok(self.log(log))
+    }
+
+    fn pages(&mut self) -> Result<Box<dyn PageSource>> {
+        Ok(Box::new(WatchedPages {
+            pages: self.capture.pages()?,
+            watch: self.watch.clone(),
+            subtask: self.subtask,
+        }))
+    }
+}
+
+struct WatchedPages {
+    pages: Box<dyn PageSource>,
+    watch: Arc<Watch>,
+    subtask: u32,
+}
+
+impl PageSource for WatchedPages {
+    fn select(&mut self, chunk: &Chunk, limit: PageLimit, into: &mut PageRows) -> Result<Option<Key>> {
+        if let Some(before) = &self.watch.before_select {
+            before(self.subtask, chunk);
+        }
+        let rest = self.pages.select(chunk, limit, into)?;
+        if let Some(after) = &self.watch.after_select {
+            after(self.subtask, chunk);
+        }
+        Ok(rest)
+    }
+}
+
+struct WatchedLog {
+    log: Box<dyn LogReader>,
+    watch: Arc<Watch>,
+}
+
+impl LogReader for WatchedLog {
+    fn poll(&mut self) -> Result<Option<LogEvent>> {
+        let event = self.log.poll()?;
+        if let Some(complete) = self.log.progress().complete_to {
+            self.watch.complete_to.store(complete.0, Ordering::SeqCst);
+        }
+        Ok(event)
+    }
+
+    fn progress(&self) -> Progress {
+        self.log.progress()
+    }
+
+    fn visible_end(&mut self) -> Result<Scn> {
+        self.log.visible_end()
+    }
+
+    fn still_open(&mut self) -> Result<Vec<String>> {
+        let open = self.log.still_open()?;
+        if !open.is_empty() {
+            self.watch.still_open.fetch_add(1, Ordering::SeqCst);
+        }
+        Ok(open)
+    }
+
+    fn push(&mut self) -> Result<bool> {
+        self.log.push()
+    }
+
+    fn check_kept(&mut self, needed: Scn) -> Result<()> {
+        self.log.check_kept(needed)
+    }
+
+    fn incarnation(&self) -> Incarnation {
+        self.log.incarnation()
+    }
+}

@@ -1,0 +1,109 @@
+//! Random writers, random kills, coarse scns: the end is the table, nothing came twice, transactions stand in one piece
+//! and in commit order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fastrand::Rng;
+
+use crate::job::Job;
+use crate::source::{Source, Writer};
+use crate::watch::Watch;
+
+const KEYS: u64 = 60;
+const RESTARTS: usize = 8;
+
+/// A random transaction on rows that all writers share; each value of `V` is written once.
+fn transaction(rng: &mut Rng, name: &str) -> Vec<String> {
+    let mut statements = vec!["begin".to_owned()];
+    for change in 0..rng.u64(1..6) {
+        let (id, other, v) = (rng.u64(1..KEYS), rng.u64(1..KEYS), format!("{name}.{change}"));
+        statements.extend(match rng.u32(0..10) {
+            0..=3 => vec![format!(
+                r#"insert into T values ({id}, '{v}') on conflict ("ID") do update set "V" = excluded."V""#
+            )],
+            4..=5 => vec![format!(r#"update T set "V" = '{v}' where "ID" = {id}"#)],
+            6 => vec![format!(r#"delete from T where "ID" = {id}"#)],
+            7..=8 => vec![format!(r#"update T set "ID" = {other}, "V" = '{v}' where "ID" = {id}"#)],
+            _ => vec![
+                "savepoint s".to_owned(),
+                format!(r#"update T set "V" = 'gone' where "ID" between {id} and {id} + 5"#),
+                "rollback to s".to_owned(),
+            ],
+        });
+    }
+    statements.push(if rng.u32(0..6) == 0 { "rollback" } else { "commit" }.to_owned());
+    statements
+}
+
+/// Writes until told to stop. What a deadlock or a key that is taken ends is rolled back.
+fn write(writer: &mut Writer, mut rng: Rng, name: &str, stop: &AtomicBool) {
+    let mut number = 0;
+    while !stop.load(Ordering::SeqCst) {
+        number += 1;
+        for statement in transaction(&mut rng, &format!("{name}.{number}")) {
+            if writer.try_run(&statement).is_err() {
+                writer.run("rollback");
+                break;
+            }
+        }
+        writer.run("select pg_sleep(0.003)");
+    }
+}
+
+/// Stops the writers, also when the test fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+fn run(source: &Source, seed: u64) {
+    println!("seed {seed}");
+    let mut rng = Rng::with_seed(seed);
+    let config = source.config(&[("scan.incremental.snapshot.chunk.size", 7.into())]);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _stop = Stop(&stop);
+        for writer in 0..4 {
+            let (rng, stop, mut session) = (rng.fork(), &stop, source.writer());
+            scope.spawn(move || write(&mut session, rng, &format!("{writer}"), stop));
+        }
+        let mut job = Job::start(config, Arc::new(Watch::default()), 3).unwrap();
+        for _ in 0..RESTARTS {
+            for _ in 0..rng.usize(0..4) {
+                for _ in 0..rng.usize(1..60) {
+                    job.unit().unwrap();
+                }
+                let checkpoint = job.take_checkpoint().unwrap();
+                if rng.u32(0..4) > 0 {
+                    job.complete(checkpoint).unwrap();
+                }
+            }
+            job = job.restart([1, 3, 3, 3][rng.usize(0..4)]).unwrap();
+        }
+        drop(_stop);
+        job.catch_up(source).unwrap();
+        job.sink.transactions();
+        let scns: Vec<_> = job.sink.log.iter().filter_map(|row| row.scn).collect();
+        assert!(scns.is_sorted(), "commit order");
+        assert!(scns.len() > 100, "{} rows of the log", scns.len());
+        // A writer may have been in its last transaction while the marker was written.
+        job.run(|job| job.sink.table == source.table()).unwrap();
+    });
+}
+
+#[test]
+fn restarts_under_a_random_workload() {
+    let source = Source::alone("RANDOM", KEYS);
+    source.run("update logminer.setting set value = '8192' where name = 'granularity'");
+    for seed in 1..4 {
+        source.run("delete from T where true");
+        source.run(&format!(
+            "insert into T select g, 'v' from generate_series(1, {KEYS}) g"
+        ));
+        run(&source, seed);
+    }
+}
