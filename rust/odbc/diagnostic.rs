@@ -104,12 +104,14 @@ pub(super) fn connect_error(
              lists those that are, and odbc.driver takes a name of that list or the path of the driver's library"
         ));
     }
+    // psqlODBC reports a refused login as 08001, as it does a server that is not there; tried again it locks the account.
+    let refused = diagnostic.message.contains("authentication failed");
     let verdict = classify(&diagnostic);
     ErrorKind::Connect {
         message: diagnostic.message,
         state: diagnostic.state,
         native: verdict.native,
-        retryable: verdict.retryable && !missing,
+        retryable: verdict.retryable && !missing && !refused,
     }
 }
 
@@ -158,6 +160,17 @@ mod tests {
             &["{s3cret}", "s3cret", ""],
         );
         assert!(!kind.to_string().contains("s3cret"), "{kind}");
+    }
+
+    #[test]
+    fn a_refused_login_is_not_tried_again() {
+        let kind = |text| connect_error(diagnostic("08001", text), by_sqlstate, "D", &[]);
+        let refused = kind("FATAL:  password authentication failed for user \"x\"");
+        assert!(matches!(refused, ErrorKind::Connect { retryable: false, .. }));
+        assert!(matches!(
+            kind("Connection refused"),
+            ErrorKind::Connect { retryable: true, .. }
+        ));
     }
 
     #[test]
