@@ -18,6 +18,8 @@ struct State {
     /// When the call that is running began.
     since: Mutex<Option<Instant>>,
     closed: AtomicBool,
+    /// A thread of ours is in the driver with a request to cancel.
+    cancelling: AtomicBool,
 }
 
 struct Handle(HStmt);
@@ -32,11 +34,13 @@ impl CancelToken {
             statement: Mutex::new(Some(Handle(statement))),
             since: Mutex::new(None),
             closed: AtomicBool::new(false),
+            cancelling: AtomicBool::new(false),
         }))
     }
 
     /// Asks the driver to end the running call, which then fails in its own thread. Returns whether the driver took
-    /// the request; without a running call nothing happens. A driver may miss a request that comes while it is not
+    /// the request; without a running call nothing happens. Waits for the driver, which may ask the server (psqlODBC
+    /// connects to it) and so hang with it. A driver may miss a request that comes while it is not
     /// waiting for the server (psqlODBC between two fetches): ask again while [`CancelToken::busy_for`] says so.
     pub fn cancel(&self) -> bool {
         if self.busy_for().is_none() {
@@ -52,10 +56,24 @@ impl CancelToken {
         }
     }
 
-    /// Closes the connection for further calls, which fail with `Closed`, and cancels the running one.
+    /// Closes the connection for further calls, which fail with `Closed`, and has the running one cancelled on a thread
+    /// of its own: never waits for the driver.
     pub fn close(&self) {
         self.0.closed.store(true, Ordering::SeqCst);
-        self.cancel();
+        if self.busy_for().is_none() || self.0.cancelling.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let token = self.clone();
+        let started = std::thread::Builder::new()
+            .name("tidemark-cancel".to_owned())
+            .spawn(move || {
+                token.cancel();
+                token.0.cancelling.store(false, Ordering::SeqCst);
+            });
+        if let Err(error) = started {
+            self.0.cancelling.store(false, Ordering::SeqCst);
+            log::warn!("no thread could be started to cancel a call: {error}");
+        }
     }
 
     /// As [`CancelToken::close`], and goes on asking until the running call has ended. Returns whether it has ended
@@ -68,7 +86,7 @@ impl CancelToken {
                 return false;
             }
             std::thread::sleep(Duration::from_millis(10));
-            self.cancel();
+            self.close();
         }
         true
     }
