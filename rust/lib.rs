@@ -18,5 +18,6 @@ pub mod reader;
 pub mod row;
 pub mod snapshot;
 pub mod split;
+mod stop;
 pub mod stream;
 mod wire;

@@ -1,4 +1,4 @@
-//! The wish that a reader ends, and the real clock that listens to it.
+//! The wish that a reader or an enumerator ends, and the real clock that listens to it.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,44 +9,44 @@ use crate::snapshot::wait::Clock;
 
 /// Ends everything that listens, once.
 #[derive(Debug)]
-pub(super) struct Stop(Mutex<Option<Sender<()>>>);
+pub(crate) struct Stop(Mutex<Option<Sender<()>>>);
 
 /// Hears of a [`Stop`]; waits can select on it.
 #[derive(Clone, Debug)]
-pub(super) struct Stopped(Receiver<()>);
+pub(crate) struct Stopped(Receiver<()>);
 
 impl Stop {
-    pub(super) fn new() -> (Self, Stopped) {
+    pub(crate) fn new() -> (Self, Stopped) {
         let (sender, receiver) = bounded(0);
         (Stop(Mutex::new(Some(sender))), Stopped(receiver))
     }
 
     /// From now on every [`Stopped::channel`] is disconnected, which wakes those that wait.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
 impl Stopped {
-    pub(super) fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.0.try_recv() == Err(crossbeam_channel::TryRecvError::Disconnected)
     }
 
     /// Ready to receive (an error) once stopped.
-    pub(super) fn channel(&self) -> &Receiver<()> {
+    pub(crate) fn channel(&self) -> &Receiver<()> {
         &self.0
     }
 }
 
 /// Real time, cut short by a stop.
 #[derive(Debug)]
-pub(super) struct RealClock {
+pub(crate) struct RealClock {
     start: Instant,
     stopped: Stopped,
 }
 
 impl RealClock {
-    pub(super) fn new(stopped: Stopped) -> Self {
+    pub(crate) fn new(stopped: Stopped) -> Self {
         RealClock {
             start: Instant::now(),
             stopped,

@@ -1,12 +1,14 @@
 //! The enumerator that Flink drives: the assigner decides on the coordinator's thread, the database is asked on a worker
 //! thread, a piece a call.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::assigner::{self, Assigner, CutProgress};
 use crate::config::StartupMode;
 use crate::enumerator::api::{Action, Enumerator};
-use crate::enumerator::survey::{Survey, Surveyor};
+use crate::enumerator::asking::{Asking, Connected};
+use crate::enumerator::survey::Surveyor;
 use crate::error::{ErrorKind, Result};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Scn};
@@ -14,10 +16,10 @@ use crate::reader::api::Metric;
 use crate::split::{Chunk, Split, TableName, ToEnumerator};
 
 pub(super) struct Coordinator {
-    surveyor: Arc<dyn Surveyor>,
+    asking: Asking,
     startup: StartupMode,
     assigner: Mutex<Assigner>,
-    survey: Mutex<Option<Box<dyn Survey>>>,
+    connected: AtomicBool,
     found: Mutex<Option<Found>>,
 }
 
@@ -40,10 +42,10 @@ enum Wanted {
 impl Coordinator {
     pub(super) fn new(surveyor: Arc<dyn Surveyor>, startup: StartupMode, assigner: Assigner) -> Self {
         Coordinator {
-            surveyor,
+            asking: Asking::new(surveyor),
             startup,
             assigner: Mutex::new(assigner),
-            survey: Mutex::new(None),
+            connected: AtomicBool::new(false),
             found: Mutex::new(None),
         }
     }
@@ -90,35 +92,15 @@ impl Enumerator for Coordinator {
     }
 
     fn cut(&self) -> Result<()> {
-        let mut survey = lock(&self.survey);
-        let Some(wanted) = self.wanted(survey.is_some()) else {
+        let connected = self.connected.load(Ordering::SeqCst);
+        let Some(wanted) = self.wanted(connected) else {
             return Ok(());
         };
-        let found = match wanted {
-            Wanted::Log(needed) => {
-                let mut connected = self.surveyor.connect()?;
-                if let Some(needed) = needed {
-                    connected
-                        .check_kept(needed)
-                        .map_err(|error| error.doing("checking that the log that the state needs is still kept"))?;
-                }
-                Found::Log(survey.insert(connected).incarnation())
-            }
-            _ => {
-                let survey = survey
-                    .as_mut()
-                    .ok_or_else(|| ErrorKind::Internal("there is no connection".into()))?;
-                match wanted {
-                    Wanted::Chunks(progress) => Found::Chunks(
-                        survey
-                            .cut(&progress.table, progress.lower.as_ref())
-                            .map_err(|error| error.doing("cutting the table into chunks").on(&progress.table))?,
-                    ),
-                    _ if self.startup == StartupMode::LatestOffset => Found::End(survey.end_of_log()?),
-                    _ => Found::Tables(survey.tables()),
-                }
-            }
-        };
+        let startup = self.startup;
+        let found = self
+            .asking
+            .ask(move |surveyor, connected| look(surveyor, connected, wanted, startup))?;
+        self.connected.store(true, Ordering::SeqCst);
         *lock(&self.found) = Some(found);
         Ok(())
     }
@@ -161,13 +143,36 @@ impl Enumerator for Coordinator {
     }
 
     fn cancel(&self) {
-        self.surveyor.cancel();
+        self.asking.cancel();
     }
 
     fn close(&self) {
-        self.cancel();
-        lock(&self.survey).take();
+        self.asking.close();
     }
+}
+
+fn look(surveyor: &dyn Surveyor, connected: &mut Connected, wanted: Wanted, startup: StartupMode) -> Result<Found> {
+    if let Wanted::Log(needed) = wanted {
+        let mut survey = surveyor.connect()?;
+        if let Some(needed) = needed {
+            survey
+                .check_kept(needed)
+                .map_err(|error| error.doing("checking that the log that the state needs is still kept"))?;
+        }
+        return Ok(Found::Log(connected.insert(survey).incarnation()));
+    }
+    let survey = connected
+        .as_mut()
+        .ok_or_else(|| ErrorKind::Internal("there is no connection".into()))?;
+    Ok(match wanted {
+        Wanted::Chunks(progress) => Found::Chunks(
+            survey
+                .cut(&progress.table, progress.lower.as_ref())
+                .map_err(|error| error.doing("cutting the table into chunks").on(&progress.table))?,
+        ),
+        _ if startup == StartupMode::LatestOffset => Found::End(survey.end_of_log()?),
+        _ => Found::Tables(survey.tables()),
+    })
 }
 
 fn actions(decided: Vec<assigner::Action>) -> Vec<Action> {

@@ -1,6 +1,7 @@
 //! The assigner with the database and Flink on its two sides.
 
 pub mod api;
+mod asking;
 mod coordinator;
 pub mod survey;
 

@@ -7,7 +7,6 @@ mod delivery;
 mod shared;
 mod source;
 pub mod state;
-mod stop;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -22,7 +21,7 @@ use crate::reader::source::Reader;
 use crate::reader::worker::WorkerLimits;
 
 /// How long a closing reader waits for a driver that does not come back.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The reader of a subtask. Connects to nothing yet: Flink calls this on the task thread.
 pub fn open(config: &Config, connector: Arc<dyn Connector>, subtask: u32) -> Arc<dyn SourceReader> {

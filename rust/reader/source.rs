@@ -12,9 +12,9 @@ use crate::reader::api::{Message, Metric, RowsOut, SourceReader};
 use crate::reader::capture::Connector;
 use crate::reader::shared::{Inner, Shared};
 use crate::reader::state::Todo;
-use crate::reader::stop::{Stop, Stopped};
 use crate::reader::worker::{Output, Worker, WorkerLimits};
 use crate::split::{Split, ToEnumerator, ToReader};
+use crate::stop::{Stop, Stopped};
 
 /// Batches that may wait between worker and fetcher.
 const QUEUE: usize = 4;

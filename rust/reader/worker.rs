@@ -13,12 +13,12 @@ use crate::reader::capture::{Capture, Connector};
 use crate::reader::delivery::{Delivery, Meaning};
 use crate::reader::shared::Shared;
 use crate::reader::state::{PageEnd, PageId};
-use crate::reader::stop::{RealClock, Stopped};
 use crate::row::batch::{Batch, BatchLimit};
 use crate::snapshot::page::{ClosedPage, RoundLimits, Rounds};
 use crate::snapshot::wait::Clock;
 use crate::snapshot::{PageLimit, PageRows, PageSource};
 use crate::split::{Chunk, StreamSplit, TableName, ToEnumerator};
+use crate::stop::{RealClock, Stopped};
 use crate::stream::{OnTruncate, Step, Stream, StreamSettings};
 
 /// How large what the worker makes becomes, and how long it waits.
