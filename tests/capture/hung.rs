@@ -1,15 +1,19 @@
 //! A server that answers no more must not keep a task from ending.
 
 use std::process::Command;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+
+use tidemark::database::Database;
+use tidemark::enumerator;
+use tidemark::error::ErrorKind;
 
 use crate::job::{Job, PATIENCE};
 use crate::source::Source;
 use crate::watch::Watch;
 
-/// Ten seconds for the driver, as the reader grants it, and some for a busy machine.
-const LIMIT: Duration = Duration::from_secs(20);
+/// No task may take longer to end.
+const LIMIT: Duration = Duration::from_secs(10);
 
 fn signal(name: &str, processes: &[String]) {
     let sent = Command::new("kill")
@@ -67,9 +71,28 @@ fn returns(what: &str, call: impl FnOnce() + Send + 'static) {
     assert!(heard.is_ok(), "{what} hangs with its server");
 }
 
-/// Waits until the reader's thread is in a call that does not come back: it notes no progress, and a row that is there
-/// does not come.
-fn assert_reader_lets_go(schema: &str, with_postmaster: bool) {
+/// Waits until a request waits for a stopped session: it stands unread at the server's end of a connection.
+fn wait_for_unanswered(source: &Source) {
+    let port = format!("0100007F:{:04X}", source.stand_in.endpoint().port);
+    let waited = Instant::now();
+    while !std::fs::read_to_string("/proc/net/tcp").unwrap().lines().any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        fields[1] == port && fields[4].split(':').nth(1).is_some_and(|unread| unread != "00000000")
+    }) {
+        assert!(waited.elapsed() < PATIENCE, "nobody asks anything");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn wait_for_no_session(source: &Source) {
+    let waited = Instant::now();
+    while !sessions(source).is_empty() {
+        assert!(waited.elapsed() < PATIENCE, "sessions stay behind");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn reader_lets_go(schema: &str, with_postmaster: bool) {
     let source = Source::alone(schema, 3);
     let mut job = Job::of(&source, Watch::default());
     job.catch_up(&source).unwrap();
@@ -78,6 +101,7 @@ fn assert_reader_lets_go(schema: &str, with_postmaster: bool) {
         processes.push(postmaster(&source));
     }
     let stopped = Stopped::new(processes);
+    wait_for_unanswered(&source);
     let reader = job.reader(0).clone();
     returns("cancel", {
         let reader = reader.clone();
@@ -85,20 +109,63 @@ fn assert_reader_lets_go(schema: &str, with_postmaster: bool) {
     });
     returns("close", move || reader.close());
     drop(stopped);
-    let waited = Instant::now();
     drop(job);
-    while !sessions(&source).is_empty() {
-        assert!(waited.elapsed() < PATIENCE, "sessions stay behind");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for_no_session(&source);
 }
 
 #[test]
 fn a_reader_lets_go_of_hung_sessions() {
-    assert_reader_lets_go("HUNG", false);
+    reader_lets_go("HUNG", false);
 }
 
 #[test]
 fn a_reader_lets_go_of_a_hung_server() {
-    assert_reader_lets_go("HUNG_SERVER", true);
+    reader_lets_go("HUNG_SERVER", true);
+}
+
+fn enumerator_lets_go(schema: &str, with_postmaster: bool) {
+    let source = Source::alone(schema, 3);
+    let config = source.config(&[]);
+    let database = Arc::new(Database::new(config.clone()));
+    let enumerator = enumerator::open(&config, database, 1, None).unwrap();
+    enumerator.start().unwrap();
+    enumerator.cut().unwrap();
+    enumerator.cut_done().unwrap();
+    enumerator.cut().unwrap();
+    enumerator.cut_done().unwrap();
+    let mut processes = sessions(&source);
+    if with_postmaster {
+        processes.push(postmaster(&source));
+    }
+    let stopped = Stopped::new(processes);
+    let (done, cut) = mpsc::channel();
+    std::thread::spawn({
+        let enumerator = enumerator.clone();
+        move || done.send(enumerator.cut())
+    });
+    wait_for_unanswered(&source);
+    returns("cancel", {
+        let enumerator = enumerator.clone();
+        move || enumerator.cancel()
+    });
+    returns("close", {
+        let enumerator = enumerator.clone();
+        move || enumerator.close()
+    });
+    let cut = cut
+        .recv_timeout(LIMIT)
+        .expect("the worker thread hangs with its server");
+    assert!(matches!(cut.unwrap_err().kind(), ErrorKind::Closed));
+    drop((stopped, enumerator));
+    wait_for_no_session(&source);
+}
+
+#[test]
+fn an_enumerator_lets_go_of_hung_sessions() {
+    enumerator_lets_go("HUNG_CUT", false);
+}
+
+#[test]
+fn an_enumerator_lets_go_of_a_hung_server() {
+    enumerator_lets_go("HUNG_CUT_SERVER", true);
 }

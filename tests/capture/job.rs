@@ -230,6 +230,19 @@ impl Job {
         }
     }
 
+    /// Takes what a reader has, and lets nothing out, until `done`: the fetcher runs far ahead of the task.
+    pub fn fetch(&mut self, subtask: usize, mut done: impl FnMut() -> bool) -> Result<()> {
+        let waited = Instant::now();
+        while !done() {
+            match self.subtasks[subtask].reader.next(Duration::from_millis(10))? {
+                Message::Nothing => {}
+                message => self.subtasks[subtask].fetched.push_back(message),
+            }
+            assert!(waited.elapsed() < PATIENCE);
+        }
+        Ok(())
+    }
+
     /// Lets a subtask's next unit out or, without one, takes its next message.
     pub fn turn(&mut self, subtask: usize) -> Result<Turn> {
         self.settle()?;
