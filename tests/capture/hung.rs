@@ -126,7 +126,7 @@ fn a_reader_lets_go_of_a_hung_server() {
 fn enumerator_lets_go(schema: &str, with_postmaster: bool) {
     let source = Source::alone(schema, 3);
     let config = source.config(&[]);
-    let database = Arc::new(Database::new(config.clone()));
+    let database = Arc::new(Database::new(config.clone()).unwrap());
     let enumerator = enumerator::open(&config, database, 1, None).unwrap();
     enumerator.start().unwrap();
     enumerator.cut().unwrap();

@@ -5,16 +5,17 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tidemark::assigner::Action as Decided;
 use tidemark::config::Config;
 use tidemark::database::Database;
 use tidemark::enumerator::api::{Action, Enumerator};
 use tidemark::error::Result;
-use tidemark::position::Scn;
 use tidemark::reader::api::{Message, RowsOut, SourceReader};
 use tidemark::reader::batch::Batch;
-use tidemark::split::{AssignerState, Split, StreamSplit, ToEnumerator, ToReader};
+use tidemark::split::{Split, ToEnumerator, ToReader};
 use tidemark::{enumerator, reader};
 
+use crate::checkpoint::Checkpoint;
 use crate::sink::{Row, Sink, units};
 use crate::source::Source;
 use crate::watch::{Watch, Watched};
@@ -36,46 +37,6 @@ pub struct Job {
     pub streams: bool,
     checkpoints: u64,
     completed: Checkpoint,
-}
-
-/// What a checkpoint keeps.
-#[derive(Clone, Default)]
-pub struct Checkpoint {
-    number: u64,
-    enumerator: Option<Vec<u8>>,
-    readers: Vec<Vec<Vec<u8>>>,
-    sink: Sink,
-}
-
-impl Checkpoint {
-    fn splits(&self) -> impl Iterator<Item = Split> {
-        self.readers.iter().flatten().map(|bytes| Split::decode(bytes).unwrap())
-    }
-
-    /// The stream split in it.
-    pub fn stream(&self) -> Option<StreamSplit> {
-        self.splits().find_map(|split| match split {
-            Split::Stream(stream) => Some(stream),
-            _ => None,
-        })
-    }
-
-    /// From where the ranges in it need the log.
-    pub fn smallest_mine_from(&self) -> Scn {
-        let of_enumerator = self
-            .enumerator
-            .iter()
-            .flat_map(|bytes| AssignerState::decode(bytes).unwrap().ranges);
-        let of_readers = self.splits().filter_map(|split| match split {
-            Split::Finished(range) => Some(range),
-            _ => None,
-        });
-        of_enumerator
-            .chain(of_readers)
-            .map(|range| range.mine_from)
-            .min()
-            .unwrap()
-    }
 }
 
 struct Subtask {
@@ -116,26 +77,24 @@ impl Job {
 
     /// Starts a job from a checkpoint, on so many readers, as Flink does after a failure or a rescale.
     pub fn open(config: Arc<Config>, watch: Arc<Watch>, parallelism: u32, from: Checkpoint) -> Result<Job> {
-        let surveyor = Arc::new(Database::new(config.clone()));
+        let surveyor = Arc::new(Database::new(config.clone())?);
         let enumerator = enumerator::open(&config, surveyor, parallelism, from.enumerator.as_deref())?;
         let subtasks = (0..parallelism).map(|subtask| {
-            let database = Database::new(config.clone());
-            let watch = watch.clone();
             let connector = Watched {
-                database,
-                watch,
+                database: Database::new(config.clone())?,
+                watch: watch.clone(),
                 subtask,
             };
-            Subtask {
+            Ok(Subtask {
                 reader: reader::open(&config, Arc::new(connector), subtask),
                 fetched: VecDeque::new(),
                 batch: None,
                 out: RowsOut { batch: 0, rows: 0 },
                 ended: false,
-            }
+            })
         });
         let mut job = Job {
-            subtasks: subtasks.collect(),
+            subtasks: subtasks.collect::<Result<_>>()?,
             config,
             watch,
             enumerator,
@@ -154,8 +113,8 @@ impl Job {
         let actions = self.enumerator.start()?;
         self.actions.extend(actions);
         let mut splits: Vec<Vec<Split>> = self.subtasks.iter().map(|_| Vec::new()).collect();
-        for (number, bytes) in self.completed.readers.iter().flatten().enumerate() {
-            splits[number % self.subtasks.len()].push(Split::decode(bytes)?);
+        for (number, split) in self.completed.splits().enumerate() {
+            splits[number % self.subtasks.len()].push(split);
         }
         for (subtask, splits) in splits.into_iter().enumerate() {
             if !splits.is_empty() {
@@ -210,21 +169,23 @@ impl Job {
                 self.actions.extend(actions);
                 continue;
             };
-            let (subtask, events) = match action {
-                Action::Cut => {
-                    self.cut = true;
-                    continue;
-                }
-                Action::Assign { subtask, split } => {
+            let Action::Decided(decided) = action else {
+                self.cut = true;
+                continue;
+            };
+            let (subtask, events) = match *decided {
+                Decided::Assign { subtask, split } => {
                     self.streams |= matches!(split, Split::Stream(_));
                     let split = Split::decode(&split.encode())?;
                     (subtask, self.subtasks[subtask as usize].reader.add_splits(vec![split])?)
                 }
-                Action::Send { subtask, event } => {
+                Decided::Send { subtask, event } => {
                     let event = ToReader::decode(&event.encode())?;
                     (subtask, self.subtasks[subtask as usize].reader.handle(event)?)
                 }
-                Action::NoMoreSplits { subtask } => (subtask, self.subtasks[subtask as usize].reader.no_more_splits()?),
+                Decided::NoMoreSplits { subtask } => {
+                    (subtask, self.subtasks[subtask as usize].reader.no_more_splits()?)
+                }
             };
             self.tell(subtask as usize, events)?;
         }
