@@ -206,7 +206,7 @@ impl Error {
             }
             ErrorKind::Declaration(_) => "Correct the column in CREATE TABLE, or leave it out.",
             ErrorKind::Connect { .. } => {
-                "Check hostname, port, username and password, and that unixODBC (libodbc.so.2) and the database's ODBC driver are installed on JobManager and TaskManagers."
+                "Check hostname, port, username and password, that the server answers within connect.timeout, and that unixODBC (libodbc.so.2) and the database's ODBC driver are installed on JobManager and TaskManagers."
             }
             ErrorKind::Statement { .. } => "See the server's message; a lost connection is tried again by a restart.",
             ErrorKind::Timeout { .. } => "Check that the server is alive, or raise socket.timeout.",

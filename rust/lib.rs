@@ -10,6 +10,7 @@ pub mod database;
 pub mod dialect;
 pub mod enumerator;
 pub mod error;
+pub mod gauges;
 pub mod log;
 pub mod odbc;
 pub mod offset;

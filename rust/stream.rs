@@ -65,6 +65,7 @@ pub struct Stream {
     schema: VecDeque<SchemaChange>,
     ended: bool,
     truncates_ignored: u64,
+    newest_commit: Option<i64>,
     keys: Keys,
 }
 
@@ -123,6 +124,7 @@ impl Stream {
             schema: VecDeque::new(),
             ended: false,
             truncates_ignored: 0,
+            newest_commit: None,
             keys: Keys::default(),
         })
     }
@@ -136,6 +138,11 @@ impl Stream {
     /// How often a truncated table was ignored.
     pub fn truncates_ignored(&self) -> u64 {
         self.truncates_ignored
+    }
+
+    /// When the transaction committed whose row was made last, in microseconds since the epoch; `None` before the first.
+    pub fn newest_commit(&self) -> Option<i64> {
+        self.newest_commit
     }
 
     /// Where the log reader stands.
@@ -344,6 +351,7 @@ impl Stream {
             }
         }
         if before.is_some() || after.is_some() {
+            self.newest_commit = Some(head.commit_micros);
             batch.end_unit(Mark::Inside {
                 commit: head.commit,
                 xid: head.xid,

@@ -10,6 +10,7 @@ use crate::enumerator::api::{Action, Enumerator};
 use crate::enumerator::asking::{Asking, Connected};
 use crate::enumerator::survey::Surveyor;
 use crate::error::{ErrorKind, Result};
+use crate::gauges::{CHUNKS_DONE, CHUNKS_PLANNED, Gauge, TABLES_CUT};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Scn};
 use crate::reader::api::Metric;
@@ -131,14 +132,14 @@ impl Enumerator for Coordinator {
 
     fn metrics(&self) -> Vec<Metric> {
         let progress = lock(&self.assigner).progress();
-        let gauge = |name, value: usize| Metric {
-            name,
+        let gauge = |gauge: Gauge, value: usize| Metric {
+            name: gauge.name,
             value: value as i64,
         };
         vec![
-            gauge("chunksDone", progress.chunks_done),
-            gauge("chunksPlanned", progress.chunks),
-            gauge("tablesCut", usize::from(progress.cut)),
+            gauge(CHUNKS_DONE, progress.chunks_done),
+            gauge(CHUNKS_PLANNED, progress.chunks),
+            gauge(TABLES_CUT, usize::from(progress.cut)),
         ]
     }
 

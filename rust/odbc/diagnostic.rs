@@ -104,14 +104,15 @@ pub(super) fn connect_error(
              lists those that are, and odbc.driver takes a name of that list or the path of the driver's library"
         ));
     }
-    // psqlODBC reports a refused login as 08001, as it does a server that is not there; tried again it locks the account.
-    let refused = diagnostic.message.contains("authentication failed");
+    // Some drivers have one SQLSTATE and one number for all that can happen here, and only their text tells a refused
+    // login from a server that is down. Tried again and again it would lock the account.
+    let denied = diagnostic.message.contains("authentication failed");
     let verdict = classify(&diagnostic);
     ErrorKind::Connect {
         message: diagnostic.message,
         state: diagnostic.state,
         native: verdict.native,
-        retryable: verdict.retryable && !missing && !refused,
+        retryable: verdict.retryable && !missing && !denied,
     }
 }
 
@@ -163,14 +164,17 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_login_is_not_tried_again() {
-        let kind = |text| connect_error(diagnostic("08001", text), by_sqlstate, "D", &[]);
-        let refused = kind("FATAL:  password authentication failed for user \"x\"");
-        assert!(matches!(refused, ErrorKind::Connect { retryable: false, .. }));
-        assert!(matches!(
-            kind("Connection refused"),
-            ErrorKind::Connect { retryable: true, .. }
-        ));
+    fn a_refused_login_is_not_tried_again_though_its_sqlstate_says_no_more_than_a_server_that_is_down() {
+        for (message, again) in [
+            ("FATAL:  password authentication failed for user \"X\"", false),
+            ("connection refused", true),
+        ] {
+            let kind = connect_error(diagnostic("08001", message), by_sqlstate, "D", &[]);
+            assert!(
+                matches!(kind, ErrorKind::Connect { retryable, .. } if retryable == again),
+                "{kind}"
+            );
+        }
     }
 
     #[test]

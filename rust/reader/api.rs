@@ -66,7 +66,7 @@ pub trait SourceReader: Send + Sync {
     /// None that must fail the job: what can be tried again with the next notice is not one.
     fn checkpoint_complete(&self, checkpoint: u64) -> Result<()>;
 
-    /// Gauges by name, always the same names. Names and units are Flink's where Flink has one for the thing.
+    /// Those of `gauges` that a reader has, always all of them.
     fn metrics(&self) -> Vec<Metric>;
 
     /// Wakes everything that waits: the channel, and what is stuck in a driver. Never blocks, may come more than once.

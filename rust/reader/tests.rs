@@ -10,6 +10,7 @@ use super::capture::{Capture, Connector};
 use super::source::Reader;
 use super::worker::WorkerLimits;
 use crate::error::{ErrorKind, Result};
+use crate::gauges::{FETCH_LAG, UNDEFINED};
 use crate::log::{Change, Changes, Fragment, LogEvent, LogReader, Progress, TransactionHead};
 use crate::offset::Offset;
 use crate::position::{CommitPosition, Incarnation, Place, Point, Position, Scn, Xid};
@@ -429,6 +430,41 @@ fn a_bounded_stream_ends_when_its_rows_are_out() {
     reader.consumed(only.number()).unwrap();
     assert!(matches!(next(&reader), Message::End));
     reader.close();
+}
+
+#[test]
+fn the_lag_is_that_of_the_newest_change() {
+    let lag = |reader: &Reader| {
+        let metrics = reader.metrics();
+        metrics
+            .iter()
+            .find(|metric| metric.name == FETCH_LAG.name)
+            .unwrap()
+            .value
+    };
+    let fake = fake(0, false, false);
+    fake.0.log.lock().unwrap().push_back(transaction(1, b"a", false));
+    let reader = reader(&fake);
+    assert_eq!(lag(&reader), UNDEFINED);
+    let offset = Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10)));
+    reader
+        .add_splits(vec![Split::Stream(StreamSplit {
+            offset,
+            end: None,
+            needed: 0,
+            ranges: Vec::new(),
+        })])
+        .unwrap();
+    let before = millis();
+    reader.start().unwrap();
+    rows(&reader);
+    // It committed a microsecond after the epoch.
+    assert!((before..=millis()).contains(&lag(&reader)), "{}", lag(&reader));
+    reader.close();
+}
+
+fn millis() -> i64 {
+    std::time::UNIX_EPOCH.elapsed().unwrap().as_millis() as i64
 }
 
 #[test]

@@ -283,6 +283,9 @@ impl Worker {
                 Step::Batch => {
                     if rows.row_count() > 0 {
                         pause = self.limits.idle.0;
+                        if let Some(micros) = stream.newest_commit() {
+                            self.shared.note_commit(micros);
+                        }
                     }
                     let delivery = self.stream_delivery(&rows, filter_end)?;
                     self.send(Ok(Output::Delivery(delivery)))?;

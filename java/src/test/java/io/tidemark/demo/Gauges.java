@@ -10,7 +10,7 @@ import org.apache.flink.metrics.MetricGroup;
 import org.apache.flink.metrics.reporter.MetricReporter;
 import org.apache.flink.metrics.reporter.MetricReporterFactory;
 
-/** Keeps the gauges of the jobs in this JVM, for the progress line. */
+/** Keeps the gauges of the jobs in this JVM, by name: for the progress line, and for tests. */
 public final class Gauges implements MetricReporterFactory {
   private static final Map<String, Gauge<?>> GAUGES = new ConcurrentHashMap<>();
 
@@ -19,7 +19,8 @@ public final class Gauges implements MetricReporterFactory {
     return value("chunksDone") + "/" + value("chunksPlanned");
   }
 
-  private static Object value(String name) {
+  /** The value of the newest gauge of this name, or {@code -} if no job has one. */
+  public static Object value(String name) {
     Gauge<?> gauge = GAUGES.get(name);
     return gauge == null ? "-" : gauge.getValue();
   }

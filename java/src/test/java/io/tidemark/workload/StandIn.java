@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Collectors;
@@ -26,6 +27,11 @@ public final class StandIn implements AutoCloseable {
 
   /** Starts one on a free port; it ends with this process at the latest. */
   public static StandIn start() throws IOException {
+    return start(Map.of());
+  }
+
+  /** The same with variables of the script's environment. */
+  public static StandIn start(Map<String, String> environment) throws IOException {
     Path script =
         Path.of(System.getProperty("tidemark.test.basedir", "."), "sql", "logminer", "stand-in.sh");
     // Its server runs as another user where root runs the test, and must be able to reach its
@@ -33,7 +39,7 @@ public final class StandIn implements AutoCloseable {
     Path folder =
         Path.of(System.getProperty("java.io.tmpdir"), "tidemark-stand-in-" + UUID.randomUUID());
     Map<String, String> connection = new HashMap<>();
-    for (String line : run(script, "start", folder.toString(), "0").split("\n")) {
+    for (String line : run(environment, script, "start", folder.toString(), "0").split("\n")) {
       String[] pair = line.split("=", 2);
       if (pair.length == 2) {
         connection.put(pair[0], pair[1]);
@@ -87,12 +93,18 @@ public final class StandIn implements AutoCloseable {
         .collect(Collectors.joining(", ", "WITH (", ")"));
   }
 
-  @Override
-  public void close() throws IOException {
-    run(script, "stop", folder.toString());
+  /** What the server has logged. */
+  public List<String> log() throws IOException {
+    return Files.readAllLines(folder.resolve("server.log"), StandardCharsets.UTF_8);
   }
 
-  private static String run(Path script, String... arguments) throws IOException {
+  @Override
+  public void close() throws IOException {
+    run(Map.of(), script, "stop", folder.toString());
+  }
+
+  private static String run(Map<String, String> environment, Path script, String... arguments)
+      throws IOException {
     String[] command = new String[arguments.length + 2];
     command[0] = "bash";
     command[1] = script.toString();
@@ -100,6 +112,7 @@ public final class StandIn implements AutoCloseable {
     Path errors = Files.createTempFile("stand-in", ".log");
     try {
       ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
+      builder.environment().putAll(environment);
       builder.environment().put("WATCH_PID", Long.toString(ProcessHandle.current().pid()));
       Process process = builder.start();
       StringBuilder printed = new StringBuilder();
