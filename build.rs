@@ -1,6 +1,9 @@
-//! Puts version and git revision into the library, so that Java refuses a library of another build.
+//! Puts version and git revision into the library and into a file beside it, which goes into the jar: classes refuse a
+//! library of another build.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 fn main() {
     // Asked of git, because in a linked worktree these files are not below `.git`.
@@ -12,6 +15,20 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let revision = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".to_owned());
     println!("cargo:rustc-env=TIDEMARK_REVISION={revision}");
+    if let Some(folder) = env::var_os("OUT_DIR").and_then(|out| beside_library(Path::new(&out))) {
+        let file = folder.join("tidemark-build.properties");
+        println!("cargo:rerun-if-changed={}", file.display());
+        let identity = format!("identity={} {revision}\n", env!("CARGO_PKG_VERSION"));
+        if let Err(error) = fs::write(&file, identity) {
+            println!("cargo:warning={} could not be written: {error}", file.display());
+        }
+    }
+}
+
+/// `target/PROFILE` of `target/PROFILE/build/PACKAGE-HASH/out`.
+fn beside_library(out: &Path) -> Option<PathBuf> {
+    let build = out.ancestors().find(|folder| folder.ends_with("build"))?;
+    build.parent().map(Path::to_owned)
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 flink2=$1
-mvn="mvn -B -q --no-transfer-progress"
+mvn="mvn -B --no-transfer-progress -Dstyle.color=never"
 
 $mvn spotless:check verify
 $mvn surefire:test -Dflink.version="$flink2"
@@ -21,6 +21,6 @@ for artifacts in "$users"/* "$users"/io/*; do
 done
 mvn="$mvn -Dmaven.repo.local=$repository"
 version=$(sed -n 's:^  <version>\(.*\)</version>$:\1:p' pom.xml)
-$mvn install:install-file -DpomFile=pom.xml -Dfile="java/target/flink-connector-tidemark-$version.jar"
+$mvn -q install:install-file -DpomFile=pom.xml -Dfile="java/target/flink-connector-tidemark-$version.jar"
 $mvn -f tests/maven-consumer/pom.xml test -Dtidemark.version="$version"
 $mvn -f tests/maven-consumer/pom.xml surefire:test -Dtidemark.version="$version" -Dflink.version="$flink2"

@@ -82,7 +82,7 @@ public final class Native {
 
   /** What the build wrote beside the classes. */
   static String identity() {
-    try (InputStream in = Native.class.getResourceAsStream("build.properties")) {
+    try (InputStream in = Native.class.getResourceAsStream("tidemark-build.properties")) {
       Properties properties = new Properties();
       properties.load(in);
       return properties.getProperty("identity");

@@ -110,6 +110,7 @@ class RandomWorkloadTest {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-Xmx512m");
+    command.add("-Dlog4j2.configurationFile=job-log4j2.properties");
     command.addAll(List.of(System.getProperty("tidemark.test.jvm").trim().split("\\s+")));
     command.add("-cp");
     command.add(System.getProperty("java.class.path"));
