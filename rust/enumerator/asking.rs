@@ -57,6 +57,11 @@ impl Asking {
     /// Ends the connection, or abandons it.
     pub(super) fn close(&self) {
         self.cancel();
+        // Threads and channels leave thread-locals behind, which keep the library mapped if this is the thread on which
+        // it is unloaded: an enumerator that never connected must do without.
+        if self.connected.try_lock().is_ok_and(|connected| connected.is_none()) {
+            return;
+        }
         // Ending a connection may ask the server too.
         let _ = self.on_a_thread(|_, connected| {
             connected.take();
