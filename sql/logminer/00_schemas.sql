@@ -9,16 +9,24 @@ COMMENT ON SCHEMA dbms_logmnr IS 'the package DBMS_LOGMNR';
 CREATE SCHEMA "SYS";
 COMMENT ON SCHEMA "SYS" IS 'DM8''s system views; names and columns in upper case, to be quoted';
 
--- Levers. granularity: bytes of log that share one scn. undo_form: how ROLLBACK TO SAVEPOINT shows.
--- archiver: on | hold. time_zone: the server's zone, in which the log's times are shown.
--- offset: the offset in which TIMESTAMP WITH TIME ZONE is written into the log.
+-- Levers; README.md says what each does.
 CREATE TABLE logminer.setting (name text PRIMARY KEY, value text NOT NULL);
 INSERT INTO logminer.setting VALUES
   ('granularity', '1'),
-  ('undo_form', 'compensating'),
   ('archiver', 'on'),
   ('time_zone', current_setting('TimeZone')),
-  ('offset', '+08:00');
+  ('offset', '+08:00'),
+  ('ddl', 'off'),
+  ('lob', 'inline'),
+  ('undo_form', 'compensating'),
+  ('row_order', 'log'),
+  ('dictionary', 'written'),
+  ('dropped_column', 'render'),
+  ('renamed', 'render'),
+  ('modified_column', 'render'),
+  ('dropped_table', 'vanish'),
+  ('serve', 'log'),
+  ('case_sensitive', :'case_sensitive');
 
 CREATE FUNCTION logminer.setting(wanted text) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer
@@ -37,12 +45,20 @@ INSERT INTO logminer.ini VALUES
   ('LOGMNR_PARSE_LOB', '0', '0', '1', '0', 'whether to parse LOB logic log', 'SYS'),
   ('LOGMNR_DELAY_ANALYZE', '0', '0', '1', '0', 'whether to delay the analysis', 'SYS'),
   ('COMPATIBLE_MODE', '0', '0', '8', '0', 'Server compatible mode', 'IN FILE'),
+  ('ENABLE_MONITOR', '1', '0', '1', '1', 'Whether to enable monitor', 'SYS'),
   ('ENABLE_FLASHBACK', '0', '0', '1', '0', 'Whether to enable flashback function', 'SYS'),
   ('UNDO_RETENTION', '90', '0', '86400', '90', 'Maximum retention time in seconds for undo pages', 'SYS'),
   ('DDL_AUTO_COMMIT', '1', '0', '1', '1', 'ddl auto commit', 'IN FILE'),
   ('LOB_MAX_INROW_LEN', '900', '900', '10240', '900', 'Maximum lob data inrow len', 'IN FILE'),
   ('INSTANCE_NAME', 'DMSERVER', NULL, NULL, 'DMSERVER', 'Instance name', 'READ ONLY'),
   ('PORT_NUM', current_setting('port'), '1024', '65534', '5236', 'Port number', 'READ ONLY');
+
+CREATE FUNCTION logminer.ini(wanted text) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer
+AS $$ SELECT para_value FROM logminer.ini WHERE para_name = wanted $$;
+
+-- A database made without regard to case (dminit's CASE_SENSITIVE = 0) compares names and texts without it.
+CREATE COLLATION logminer.ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 
 -- A directory of files beside the log: what mining remembers must not go into the log it reads.
 COPY (SELECT) TO PROGRAM 'cat >/dev/null; mkdir -p logminer';
@@ -61,9 +77,9 @@ CREATE DOMAIN "SYS".clob AS text;
 CREATE DOMAIN "SYS".blob AS bytea;
 CREATE DOMAIN "SYS".datetime AS timestamp(6);
 
-CREATE FUNCTION "SYS".sf_get_case_sensitive_flag() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE FUNCTION "SYS".sf_get_case_sensitive_flag() RETURNS integer LANGUAGE sql STABLE AS $$ SELECT logminer.setting('case_sensitive')::integer $$;
 CREATE FUNCTION "SYS".sf_get_unicode_flag() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
-CREATE FUNCTION "SYS".case_sensitive() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE FUNCTION "SYS".case_sensitive() RETURNS integer LANGUAGE sql STABLE AS $$ SELECT logminer.setting('case_sensitive')::integer $$;
 CREATE FUNCTION "SYS".unicode() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
 CREATE VIEW "SYS".dual AS SELECT 'X'::varchar(1) AS "DUMMY";
 CREATE VIEW "SYS"."DUAL" AS SELECT 'X'::varchar(1) AS "DUMMY";

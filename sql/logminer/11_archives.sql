@@ -1,5 +1,10 @@
 -- The log's segments as DM's archive files.
 
+-- Archives that the server has deleted (lever `purge`), and faults of single ones: lost (listed, but cannot be opened), unlisted
+-- (a gap, or a file that appears late), duplicate (listed twice, as with two destinations).
+CREATE TABLE logminer.purged (number bigint PRIMARY KEY, name text, created timestamptz, closed timestamptz, deleted timestamptz DEFAULT clock_timestamp());
+CREATE TABLE logminer.archive_fault (number bigint PRIMARY KEY, fault text NOT NULL CHECK (fault IN ('lost', 'unlisted', 'duplicate')));
+
 CREATE FUNCTION logminer.segments(OUT number bigint, OUT name text, OUT size bigint, OUT modified timestamptz)
 RETURNS SETOF record
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer AS $$
@@ -8,6 +13,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer AS $
          w.name, w.size, w.modification
   FROM pg_ls_waldir() w
   WHERE w.name ~ '^[0-9A-F]{24}$'
+    AND ('x' || substr(w.name, 9, 8))::bit(32)::bigint * (4294967296 / logminer.segment_size())
+          + ('x' || substr(w.name, 17, 8))::bit(32)::bigint > coalesce((SELECT max(number) FROM logminer.purged), -1)
 $$;
 
 -- Start of the oldest segment from which the log is kept without a gap up to now.
@@ -41,7 +48,9 @@ BEGIN
            segment, CASE WHEN s.number = active_number THEN logminer.bytes(e.whole) - s.number * segment ELSE segment END,
            coalesce(lag(s.modified) OVER (ORDER BY s.number), s.modified),
            CASE WHEN s.number < active_number THEN s.modified END
-    FROM logminer.segments() s, LATERAL (SELECT '0/0'::pg_lsn + s.number::numeric * segment AS first) a
+    FROM logminer.segments() s CROSS JOIN LATERAL (SELECT '0/0'::pg_lsn + s.number::numeric * segment AS first) a
+    LEFT JOIN logminer.archive_fault f ON f.number = s.number,
+    generate_series(1, CASE f.fault WHEN 'unlisted' THEN 0 WHEN 'duplicate' THEN 2 ELSE 1 END)
     WHERE s.number <= active_number
     ORDER BY s.number;
 END $$;

@@ -1,4 +1,4 @@
--- Puts the row trigger on every user table when it is created or altered.
+-- The triggers of every user table.
 
 CREATE FUNCTION logminer.is_system_schema(schema text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
@@ -6,57 +6,44 @@ LANGUAGE sql IMMUTABLE AS $$
                     'information_schema') OR schema LIKE 'pg\_%'
 $$;
 
+CREATE FUNCTION logminer.is_logged(wanted oid) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE c.oid = wanted AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
+                   AND NOT logminer.is_system_schema(n.nspname))
+$$;
+
 -- The name sorts before every other, so that a row's record precedes what other triggers do about the row.
 CREATE FUNCTION logminer.attach(table_oid oid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, logminer AS $$
 BEGIN
-  IF NOT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                 WHERE c.oid = table_oid AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
-                   AND NOT logminer.is_system_schema(n.nspname)) THEN
+  IF NOT logminer.is_logged(table_oid) THEN
     RETURN;
   END IF;
+  PERFORM logminer.new_version(table_oid);
   PERFORM logminer.write_trigger(table_oid);
   IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = table_oid AND tgname = '!logminer')
      AND to_regprocedure(format('logminer.%I()', 'log_' || table_oid)) IS NOT NULL THEN
     EXECUTE format('CREATE TRIGGER "!logminer" AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION logminer.%I()',
                    table_oid::regclass, 'log_' || table_oid);
   END IF;
+  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = table_oid AND tgname = '!logminer_truncate')
+     AND NOT (SELECT relispartition FROM pg_class WHERE oid = table_oid) THEN
+    EXECUTE format('CREATE TRIGGER "!logminer_truncate" AFTER TRUNCATE ON %s FOR EACH STATEMENT EXECUTE FUNCTION logminer.on_truncate()',
+                   table_oid::regclass);
+  END IF;
 END $$;
 
-CREATE FUNCTION logminer.on_ddl() RETURNS event_trigger
+-- What decides how rows are logged has changed.
+CREATE FUNCTION logminer.rewrite_triggers() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, logminer AS $$
-DECLARE
-  command record;
 BEGIN
-  FOR command IN
-    SELECT DISTINCT ON (objid) objid FROM pg_event_trigger_ddl_commands()
-    WHERE classid = 'pg_class'::regclass AND object_type IN ('table', 'table column')
-  LOOP
-    PERFORM logminer.attach(command.objid);
-  END LOOP;
+  PERFORM logminer.write_trigger(table_oid) FROM logminer.table_version;
+  RETURN NULL;
 END $$;
-
-CREATE FUNCTION logminer.on_drop() RETURNS event_trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, logminer AS $$
-DECLARE
-  gone record;
-BEGIN
-  FOR gone IN SELECT objid FROM pg_event_trigger_dropped_objects() WHERE object_type = 'table' LOOP
-    IF to_regprocedure(format('logminer.%I()', 'log_' || gone.objid)) IS NOT NULL THEN
-      EXECUTE format('DROP FUNCTION logminer.%I()', 'log_' || gone.objid);
-    END IF;
-  END LOOP;
-END $$;
-
-CREATE EVENT TRIGGER logminer_ddl ON ddl_command_end
-  WHEN TAG IN ('CREATE TABLE', 'CREATE TABLE AS', 'SELECT INTO', 'ALTER TABLE')
-  EXECUTE FUNCTION logminer.on_ddl();
-CREATE EVENT TRIGGER logminer_drop ON sql_drop
-  WHEN TAG IN ('DROP TABLE', 'DROP SCHEMA', 'DROP OWNED')
-  EXECUTE FUNCTION logminer.on_drop();
-
--- Tables that were there before.
-DO $$
-BEGIN
-  PERFORM logminer.attach(oid) FROM pg_class WHERE relkind IN ('r', 'p');
-END $$;
+CREATE TRIGGER rewrite AFTER UPDATE ON logminer.ini FOR EACH ROW
+  WHEN (NEW.para_name IN ('RLOG_APPEND_LOGIC', 'RLOG_IGNORE_TABLE_SET', 'LOB_MAX_INROW_LEN') AND NEW.para_value <> OLD.para_value)
+  EXECUTE FUNCTION logminer.rewrite_triggers();
+CREATE TRIGGER rewrite AFTER UPDATE ON logminer.setting FOR EACH ROW
+  WHEN (NEW.name IN ('lob', 'offset') AND NEW.value <> OLD.value) EXECUTE FUNCTION logminer.rewrite_triggers();
+CREATE TRIGGER rewrite AFTER UPDATE OF logic_log ON logminer.table_version FOR EACH ROW EXECUTE FUNCTION logminer.rewrite_triggers();

@@ -61,7 +61,8 @@ BEGIN
   ELSIF (state ->> 'started')::boolean THEN
     PERFORM logminer.fail(-2853, 'Cannot add logfile after start_logmnr');
   END IF;
-  SELECT number INTO wanted FROM logminer.archives() WHERE path = logfilename;
+  SELECT number INTO wanted FROM logminer.archives() a
+  WHERE path = logfilename AND NOT EXISTS (SELECT FROM logminer.archive_fault f WHERE f.number = a.number AND fault = 'lost');
   IF wanted IS NULL THEN
     PERFORM logminer.fail(-4546, '[DBMS_LOGMNR.ADD_LOGFILE] File open failure');
   END IF;

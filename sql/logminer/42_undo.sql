@@ -7,14 +7,14 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT CASE code WHEN 1 THEN 2 WHEN 2 THEN 1 ELSE c
 CREATE FUNCTION logminer.assignments(list text, OUT place bigint, OUT name text, OUT literal text) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE AS $$
   SELECT place, m[1], coalesce(m[2], 'NULL')
-  FROM regexp_matches(list, '("(?:[^"]|"")+") (?:IS NULL|= ((?:[A-Z]+)?''(?:[^'']|'''')*''|[^'' ,;]+))', 'g') WITH ORDINALITY r(m, place)
+  FROM regexp_matches(list, '("(?:[^"]|"")+") (?:IS NULL|= (OUT_[CB]LOB\(LOB_ID: \d+\)|(?:[A-Z]+)?''(?:[^'']|'''')*''|[^'' ,;]+))', 'g') WITH ORDINALITY r(m, place)
 $$;
 
 CREATE FUNCTION logminer.undo_text(code int, redo text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   name_form constant text := '"(?:[^"]|"")+"';
-  literal_form constant text := '(?:[A-Z]+)?''(?:[^'']|'''')*''|[^'' ,)]+';
+  literal_form constant text := 'OUT_[CB]LOB\(LOB_ID: \d+\)|(?:[A-Z]+)?''(?:[^'']|'''')*''|[^'' ,)]+';
   head text[];
   set_part text;
   where_part text;

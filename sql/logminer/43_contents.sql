@@ -25,11 +25,12 @@ BEGIN
   END LOOP;
 END $$;
 
--- ord orders what stands at one position; ts is in the server's zone; body is the whole SQL_REDO.
+-- ord orders what stands at one position; ts is in the server's zone; body is the whole SQL_REDO, undo the whole SQL_UNDO; ssn and
+-- csf only where the record itself says them.
 CREATE FUNCTION logminer.contents()
 RETURNS TABLE (lsn pg_lsn, ord bigint, scn bigint, start_scn bigint, ts timestamp, code int, xid bigint, roll_back int,
                seg_owner text, table_name text, row_id text, username text, session_id bigint,
-               table_oid bigint, table_version int, body bytea)
+               table_oid bigint, table_version int, body bytea, undo bytea, ssn int, csf int, status int)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, logminer SET timezone = 'UTC' SET datestyle = 'ISO, YMD'
 SET work_mem = '256MB' SET jit = off SET enable_nestloop = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
@@ -47,13 +48,22 @@ DECLARE
   high pg_lsn;       -- rows of records that start at or after low and before high
   reading_end pg_lsn;
   base record;       -- the state from which to read on
+  flagged boolean := logminer.setting('undo_form') = 'flagged';
+  contiguous boolean := logminer.setting('row_order') = 'commit';
+  how jsonb;         -- what 44_present.sql must know
+  gen_undo boolean := logminer.ini('LOGMNR_GEN_UNDO') = '1';
+  stale text[];      -- the versions of tables that are not today's, as the messages name them
 BEGIN
   IF NOT coalesce((session ->> 'started')::boolean, false) THEN
     PERFORM logminer.fail(-2844, 'dbms_logmnr.start_logmnr() must be invoked before selecting from v$logmnr_contents');
   END IF;
+  IF logminer.setting('serve') = 'prepared' OR logminer.ini('RLOG_APPEND_LOGIC') = '0' THEN
+    RETURN;      -- the view takes them from the table; nothing is mined without logic records
+  END IF;
   SELECT array_agg((f ->> 'number')::bigint ORDER BY (f ->> 'number')::bigint) INTO files
   FROM jsonb_array_elements(session -> 'files') f;
-  IF EXISTS (SELECT FROM unnest(files) f WHERE f NOT IN (SELECT number FROM logminer.segments())) THEN
+  IF EXISTS (SELECT FROM unnest(files) f WHERE f NOT IN (SELECT number FROM logminer.segments())
+               OR f IN (SELECT number FROM logminer.archive_fault WHERE fault = 'lost')) THEN
     PERFORM logminer.fail(-4546, '[V$LOGMNR_CONTENTS] File open failure');
   END IF;
   low := greatest(logminer.lsn(greatest((session ->> 'startscn')::bigint, 0), g), '0/0'::pg_lsn + files[1]::numeric * segment);
@@ -65,13 +75,21 @@ BEGIN
     RETURN;
   END IF;
   SELECT * INTO base FROM logminer.state_before(low);
-  reading_end := logminer.reading_end(high, flushed, base.lsn);
+  how := logminer.presentation(options);
+  IF how ->> 'dictionary' = 'current' THEN
+    SELECT array_agg(concat_ws(E'\x01', s.table_oid, s.version)) INTO stale
+    FROM logminer.table_shape s LEFT JOIN logminer.table_version v USING (table_oid) WHERE s.version IS DISTINCT FROM v.version;
+  END IF;
+  -- In the flagged form a row says that it was undone later: the log is looked through to its end.
+  reading_end := CASE WHEN flagged THEN flushed ELSE logminer.reading_end(high, flushed, base.lsn) END;
 
   RETURN QUERY
   WITH rec AS MATERIALIZED (
-    SELECT r.lsn, r.xid, r.kind, r.description FROM logminer.records(base.lsn, reading_end) r WHERE r.lsn < high),
+    SELECT r.lsn, r.xid, r.kind, r.description FROM logminer.records(base.lsn, reading_end) r WHERE r.lsn < high OR flagged),
   msg AS MATERIALIZED (
-    SELECT r.lsn, r.xid AS wx, split_part(r.description, E'\x01', 2)::int AS code,
+    -- (a crafted record may stand under an xid of its own, written by nobody)
+    SELECT r.lsn, CASE WHEN r.xid = 0 THEN split_part(r.description, E'\x01', 3)::bigint ELSE r.xid END AS wx,
+           split_part(r.description, E'\x01', 2)::int AS code,
            split_part(r.description, E'\x01', 3)::bigint AS top, r.description
     FROM rec r WHERE r.kind = 'M'),
   fin AS MATERIALIZED (
@@ -104,7 +122,9 @@ BEGIN
     UNION ALL SELECT s.x, s.t, NULL FROM silent s WHERE s.x <> s.t),
   -- ends of top transactions
   ends AS MATERIALIZED (
-    SELECT f.* FROM fin f LEFT JOIN sub s ON s.x = f.x AND f.kind = 'A' WHERE s.x IS NULL),
+    SELECT f.* FROM fin f LEFT JOIN sub s ON s.x = f.x AND f.kind = 'A' WHERE s.x IS NULL
+    UNION ALL      -- crafted ones, which are rows already
+    SELECT m.lsn, CASE m.code WHEN 36 THEN 'x' ELSE 'X' END, NULL, '{}', m.top FROM msg m WHERE m.code IN (7, 36, 38)),
   -- which subtransactions were undone where
   undone AS MATERIALIZED (
     SELECT f.lsn, f.ts, s.t, u.x
@@ -123,9 +143,20 @@ BEGIN
     WHERE e.x IS NULL AND NOT t.prepared AND t.start < (SELECT max(d.lsn) FROM dead d)),
   whole AS (      -- COMMITTED_DATA_ONLY: transactions that lie in the window from START to COMMIT
     SELECT e.x FROM ends e LEFT JOIN tops t ON t.t = e.x
-    WHERE e.kind IN ('C', 'c') AND e.lsn >= low AND coalesce(t.start, e.lsn) >= low),
+    WHERE e.kind IN ('C', 'c', 'X') AND e.lsn >= low AND e.lsn < high AND coalesce(t.start, e.lsn) >= low),
+  -- the flagged form: what was undone, in part or with its whole transaction
+  flag AS MATERIALIZED (
+    SELECT u.x FROM undone u WHERE flagged
+    UNION SELECT e.x FROM ends e WHERE flagged AND e.kind IN ('A', 'a')
+    UNION SELECT c.t FROM crashed c WHERE flagged
+    UNION SELECT s.x FROM sub s JOIN ends e ON e.x = s.t WHERE flagged AND e.kind IN ('A', 'a')
+    UNION SELECT s.x FROM sub s JOIN crashed c ON c.t = s.t WHERE flagged),
+  -- the order by commits: where each transaction ends in this window
+  finish AS MATERIALIZED (
+    SELECT e.x, min(e.lsn) AS lsn FROM ends e WHERE contiguous AND e.kind <> 'P' AND e.lsn < high GROUP BY e.x),
   event AS (
-    SELECT m.lsn, 0::bigint AS ord, m.code, m.top, t.start, NULL::timestamptz AS ts, 0 AS roll_back, m.description
+    SELECT m.lsn, 0::bigint AS ord, m.code, m.top, t.start, NULL::timestamptz AS ts,
+           CASE WHEN m.code <> 6 AND m.wx IN (SELECT f.x FROM flag f) THEN 1 ELSE 0 END AS roll_back, m.description
     FROM msg m JOIN tops t ON t.t = m.top
     WHERE m.lsn >= low AND (m.code <> 6 OR m.lsn = t.start)
       AND (options & 2 = 0 OR m.wx NOT IN (SELECT u.x FROM undone u))
@@ -133,7 +164,7 @@ BEGIN
     SELECT e.lsn, 0, CASE e.kind WHEN 'C' THEN 7 WHEN 'c' THEN 38 WHEN 'P' THEN 15 ELSE 36 END, e.x,
            coalesce(t.start, e.lsn), e.ts, 0, NULL
     FROM ends e LEFT JOIN tops t ON t.t = e.x
-    WHERE e.lsn >= low
+    WHERE e.lsn >= low AND e.kind NOT IN ('X', 'x')
     UNION ALL
     SELECT e.lsn, -1, 6, e.x, e.lsn, e.ts, 0, NULL
     FROM ends e LEFT JOIN tops t ON t.t = e.x
@@ -144,7 +175,7 @@ BEGIN
     FROM undone u
     JOIN (SELECT * FROM msg UNION ALL SELECT * FROM early) m ON m.wx = u.x
     JOIN tops t ON t.t = m.top
-    WHERE u.lsn >= low AND m.code IN (1, 2, 3) AND options & 2 = 0
+    WHERE u.lsn >= low AND m.code IN (1, 2, 3) AND options & 2 = 0 AND NOT flagged
     UNION ALL
     -- a crash has no time of its own: that of the last end before it
     SELECT c.lsn, row_number() OVER (PARTITION BY c.lsn ORDER BY c.t), 36, c.t, c.start,
@@ -163,18 +194,31 @@ BEGIN
            nullif(split_part(v.description, E'\x01', 9), '')::int AS table_version,
            CASE
              WHEN v.description IS NULL OR v.code = 6 THEN NULL
-             WHEN v.roll_back = 1
+             WHEN v.roll_back = 1 AND NOT flagged
                THEN convert_to(logminer.undo_text(logminer.undo_code(v.code), convert_from(substring(d FROM head + 1 FOR total - head - 22), 'UTF8')), 'UTF8')
              ELSE substring(d FROM head + 1 FOR total - head - 22)
            END
-           || CASE WHEN options & 2048 = 0 AND v.code IN (2, 3)
-                THEN convert_to(' AND ROWID = ''' || split_part(v.description, E'\x01', 7) || '''', 'UTF8') ELSE '' END
-           || CASE WHEN options & 64 = 0 THEN '\x3b'::bytea ELSE '' END AS body
+           || CASE WHEN special THEN ''::bytea
+                ELSE CASE WHEN options & 2048 = 0 AND v.code IN (2, 3)
+                       THEN convert_to(' AND ROWID = ''' || split_part(v.description, E'\x01', 7) || '''', 'UTF8') ELSE '' END
+                     || CASE WHEN options & 64 = 0 THEN '\x3b'::bytea ELSE '' END
+              END AS body,
+           special,
+           CASE WHEN special AND get_byte(d, head - 2) <> 1
+             THEN split_part(split_part(convert_from(substring(d FROM 1 FOR head - 1), 'UTF8'), E'\x01', 12), E'\x02', 1)::jsonb END AS extras
     FROM event v
     -- the text stands between \x02 and the 22 bytes '"; payload (0 bytes): '
     CROSS JOIN LATERAL (SELECT convert_to(v.description, 'UTF8') AS d OFFSET 0) c
     CROSS JOIN LATERAL (SELECT position('\x02'::bytea IN d) AS head, octet_length(d) AS total OFFSET 0) p
-    WHERE (logminer.bytes(v.lsn) / segment) = ANY (files)
+    -- special: it has extras, or is not shown as it was written
+    CROSS JOIN LATERAL (
+      SELECT CASE WHEN head > 2 AND v.code <> 6
+               THEN get_byte(d, head - 2) <> 1
+                    OR v.code IN (1, 2, 3)
+                       AND (gen_undo OR stale IS NOT NULL AND concat_ws(E'\x01', split_part(v.description, E'\x01', 8),
+                                                                        split_part(v.description, E'\x01', 9)) = ANY (stale))
+               ELSE false END AS special OFFSET 0) q
+    WHERE (logminer.bytes(v.lsn) / segment) = ANY (files) AND v.lsn < high
       AND (options & 2 = 0 OR v.top IN (SELECT x FROM whole))),
   -- where the next window will begin: at the scn of the last row
   stop AS MATERIALIZED (
@@ -195,9 +239,18 @@ BEGIN
                         WHERE coalesce(b.first, '0/0') < s.lsn AND b.x NOT IN (SELECT u.x FROM undone u WHERE u.lsn < s.lsn)), '[]'))) AS done
     FROM stop s
     WHERE s.lsn - base.lsn > 65536)
-  SELECT o.lsn, o.ord, o.scn, o.start_scn, o.ts, o.code, o.top, o.roll_back, o.seg_owner, o.table_name, o.row_id, o.username,
-         o.session_id, o.table_oid, o.table_version, o.body
-  FROM row_out o
-  WHERE (o.ts IS NULL OR o.ts BETWEEN low_time AND high_time) AND (SELECT count(*) FROM remembered) IS NOT NULL
-  ORDER BY o.lsn, o.ord;
+  SELECT f.*
+  FROM (SELECT o.lsn, o.ord, o.scn, o.start_scn, o.ts, o.code, o.top, o.roll_back, o.seg_owner, o.table_name, o.row_id, o.username,
+               o.session_id, o.table_oid, o.table_version, o.body, NULL::bytea AS undo, NULL::int AS ssn, NULL::int AS csf, 0 AS status
+        FROM row_out o WHERE NOT o.special
+        UNION ALL
+        SELECT o.lsn, o.ord, o.scn, o.start_scn, o.ts, p.code, o.top, p.roll_back, p.seg_owner, p.table_name, o.row_id, o.username,
+               o.session_id, o.table_oid, o.table_version, p.body, p.undo, p.ssn, p.csf, p.status
+        FROM row_out o
+        CROSS JOIN LATERAL logminer.present(o.code, o.roll_back, o.seg_owner, o.table_name, o.body, o.row_id, o.table_oid,
+                                            o.table_version, o.extras, how) p
+        WHERE o.special AND p.shown) f
+  LEFT JOIN finish e ON e.x = f.top
+  WHERE (f.ts IS NULL OR f.ts BETWEEN low_time AND high_time) AND (SELECT count(*) FROM remembered) IS NOT NULL
+  ORDER BY CASE WHEN contiguous THEN coalesce(e.lsn, high) END, CASE WHEN contiguous THEN f.top END, f.lsn, f.ord;
 END $$;

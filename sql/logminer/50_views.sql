@@ -27,9 +27,17 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer AS $
   FROM pg_control_checkpoint() k, logminer.archived() a, logminer.granularity() g
 $$;
 
+-- What PostgreSQL has nothing like is NULL or a constant.
 CREATE VIEW "SYS"."V$RLOG" AS
 SELECT r.ckpt_lsn AS "CKPT_LSN", r.file_lsn AS "FILE_LSN", r.flush_lsn AS "FLUSH_LSN", r.cur_lsn AS "CUR_LSN",
-       r.next_seq AS "NEXT_SEQ", logminer.magic() AS "N_MAGIC", logminer.magic() AS "DB_MAGIC"
+       r.next_seq AS "NEXT_SEQ", logminer.magic() AS "N_MAGIC", logminer.magic() AS "DB_MAGIC",
+       0::bigint AS "FLUSH_PAGES", 0::bigint AS "FLUSHING_PAGES", 0 AS "CUR_FILE", NULL::bigint AS "CUR_OFFSET", 0 AS "CKPT_FILE",
+       NULL::bigint AS "CKPT_OFFSET", NULL::bigint AS "FREE_SPACE", NULL::bigint AS "TOTAL_SPACE", NULL::bigint AS "SUSPEND_TIME",
+       NULL::bigint AS "UPD_CTL_LSN", 0 AS "N_RESERVE_WAIT", NULL::bigint AS "TOTAL_FLUSH_PAGES", NULL::bigint AS "TOTAL_FLUSH_TIMES",
+       NULL::bigint AS "TOTAL_ECPR_FLUSH_PAGES", r.next_seq AS "GLOBAL_NEXT_SEQ", 1 AS "N_PRIMARY_EP",
+       logminer.magic() AS "PRIMARY_DB_MAGIC", 1 AS "CKPT_N_PRIMARY_EP", logminer.magic() AS "CKPT_PRIMARY_DB_MAGIC",
+       NULL::bigint AS "MIN_EXEC_VER", NULL::bigint AS "MIN_DCT_VER", 1::bigint AS "CLSN_OPEN_ID", 1::bigint AS "DB_OPEN_ID",
+       'SAFE'::varchar(20) AS "ALMOST_FULL_STATUS", 0::bigint AS "PTX_RESERVED", 0::bigint AS "RESERVE_THRESHOLD", 0::bigint AS "RESERVE_SIZE"
 FROM logminer.rlog() r;
 
 CREATE FUNCTION logminer.last_checkpoint() RETURNS timestamptz
@@ -51,6 +59,13 @@ SELECT 'DMSERVER'::varchar(128) AS "NAME", 'DMSERVER'::varchar(128) AS "INSTANCE
        'OPEN'::varchar(128) AS "STATUS$", 'NORMAL'::varchar(128) AS "MODE$", 0 AS "OGUID", 0 AS "DSC_SEQNO",
        NULL::varchar(32) AS "DSC_ROLE", 'stand-in over PostgreSQL'::varchar(128) AS "BUILD_VERSION", NULL::varchar(128) AS "BUILD_TIME";
 
+CREATE VIEW "SYS"."V$PARAMETER" AS
+SELECT (row_number() OVER (ORDER BY para_name))::integer AS "ID", para_name::varchar(80) AS "NAME", para_type::varchar(200) AS "TYPE",
+       para_value::varchar(4000) AS "VALUE", para_value::varchar(4000) AS "SYS_VALUE", para_value::varchar(4000) AS "FILE_VALUE",
+       description::varchar(255) AS "DESCRIPTION", default_value::varchar(4000) AS "DEFAULT_VALUE",
+       (para_value IS NOT DISTINCT FROM default_value)::integer AS "ISDEFAULT"
+FROM logminer.ini;
+
 CREATE VIEW "SYS"."V$VERSION" AS
 SELECT b::varchar(256) AS "BANNER"
 FROM unnest(ARRAY['DM Database Server 64 V8', 'DB Version: 0x7000d', 'stand-in over PostgreSQL']) b;
@@ -59,7 +74,8 @@ CREATE VIEW "SYS"."V$DM_INI" AS
 SELECT para_name::varchar(128) AS "PARA_NAME", para_value::varchar(256) AS "PARA_VALUE", min_value::varchar(256) AS "MIN_VALUE",
        max_value::varchar(256) AS "MAX_VALUE", default_value::varchar(256) AS "DEFAULT_VALUE", 'N'::varchar(1) AS "MPP_CHK",
        para_value::varchar(256) AS "SESS_VALUE", para_value::varchar(256) AS "FILE_VALUE", description::varchar(256) AS "DESCRIPTION",
-       para_type::varchar(200) AS "PARA_TYPE"
+       para_type::varchar(200) AS "PARA_TYPE", 'UNKNOWN'::varchar(20) AS "SYNC_FLAG", 'UNKNOWN'::varchar(20) AS "SYNC_LEVEL",
+       NULL::varchar(200) AS "PARA_MODULE", 'N'::varchar(1) AS "PRIMARY_SYNC", 'N'::varchar(1) AS "DSC_SYNC"
 FROM logminer.ini;
 
 -- Every open transaction that has an xid. Without a START yet, its START will come after the position read first here.
@@ -127,12 +143,17 @@ CREATE VIEW "SYS"."V$TRX" AS
 SELECT t.id AS "ID", NULL::bigint AS "NEXTID", min(t.id) OVER () AS "MIN_ACTIVE_ID",
        (CASE WHEN t.prepared THEN 'PRE_COMMIT' WHEN t.waiting THEN 'LOCK WAIT' ELSE 'ACTIVE' END)::varchar(20) AS "STATUS",
        1 AS "ISOLATION", 'N'::varchar(1) AS "READ_ONLY", t.session_id::bigint AS "SESS_ID", t.session_id::bigint AS "SESS_SEQ",
-       logminer.scn(t.start_lsn, logminer.granularity()) AS "START_LSN"
+       NULL::integer AS "INS_CNT", NULL::integer AS "DEL_CNT", NULL::integer AS "UPD_CNT", NULL::integer AS "UPD_INS_CNT",
+       NULL::bigint AS "UREC_SEQNO", NULL::bytea AS "WAITING", logminer.scn(t.start_lsn, logminer.granularity()) AS "START_LSN",
+       0 AS "ROLLBACK_FLAG", NULL::varchar(280) AS "XID", NULL::integer AS "LOCK_CNT", NULL::integer AS "IGN_LOCK_CNT",
+       NULL::integer AS "SAVEPOINT_CNT", t.session_id::bigint AS "THRD_ID", NULL::integer AS "SRC_SITE", NULL::integer AS "N_BRANCHES",
+       NULL::integer AS "N_WRITES", NULL::integer AS "N_PAGES", NULL::bigint AS "SNAP_CMTSEQ", NULL::integer AS "N_LONG"
 FROM logminer.transactions() t;
 
 CREATE VIEW "SYS"."V$LOGMNR_LOGS" AS
 SELECT (f.place - 1)::integer AS "LOG_ID", (f.j ->> 'path')::varchar(512) AS "FILENAME",
-       a.created::timestamp(0) AS "LOW_TIME", a.closed::timestamp(0) AS "HIGH_TIME", logminer.magic() AS "DB_ID",
+       (a.created AT TIME ZONE logminer.setting('time_zone'))::timestamp(0) AS "LOW_TIME",
+       (a.closed AT TIME ZONE logminer.setting('time_zone'))::timestamp(0) AS "HIGH_TIME", logminer.magic() AS "DB_ID",
        'DAMENG'::varchar(128) AS "DB_NAME", NULL::bigint AS "RESET_SCN", NULL::timestamp(0) AS "RESET_SCN_TIME",
        NULL::varchar(32) AS "COMPATIBLE", 0 AS "THREAD_ID", a.number AS "THREAD_SQN",
        logminer.scn(a.first_lsn, logminer.granularity()) AS "LOW_SCN", a.clsn AS "NEXT_SCN", 'NO'::varchar(3) AS "DICTIONARY_BEGIN",

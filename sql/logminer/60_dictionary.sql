@@ -27,14 +27,14 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 CREATE VIEW "SYS"."DBA_TABLES" AS
-SELECT t.owner::varchar(128) AS "OWNER", t.table_name::varchar(128) AS "TABLE_NAME", 'MAIN'::varchar(128) AS "TABLESPACE_NAME",
+SELECT t.owner::varchar(128) :name_collation AS "OWNER", t.table_name::varchar(128) :name_collation AS "TABLE_NAME", 'MAIN'::varchar(128) AS "TABLESPACE_NAME",
        'VALID'::varchar(8) AS "STATUS", greatest(t.row_count, 0)::bigint AS "NUM_ROWS",
        (CASE WHEN t.temporary THEN 'Y' ELSE 'N' END)::varchar(1) AS "TEMPORARY",
        (CASE WHEN c.relkind = 'p' THEN 'YES' ELSE 'NO' END)::varchar(3) AS "PARTITIONED"
 FROM logminer.user_tables() t JOIN pg_class c ON c.oid = t.table_oid;
 
 CREATE VIEW "SYS"."DBA_TAB_COLUMNS" AS
-SELECT t.owner::varchar(128) AS "OWNER", t.table_name::varchar(128) AS "TABLE_NAME", a.attname::varchar(128) AS "COLUMN_NAME",
+SELECT t.owner::varchar(128) :name_collation AS "OWNER", t.table_name::varchar(128) :name_collation AS "TABLE_NAME", a.attname::varchar(128) :name_collation AS "COLUMN_NAME",
        y.type_name::varchar(128) AS "DATA_TYPE", NULL::varchar(3) AS "DATA_TYPE_MOD", NULL::varchar(128) AS "DATA_TYPE_OWNER",
        (CASE
           WHEN y.type_name IN ('CHAR', 'VARCHAR') THEN CASE WHEN m.typmod > 4 THEN m.typmod - 4 ELSE 8188 END
@@ -66,12 +66,12 @@ CROSS JOIN LATERAL (SELECT CASE WHEN a.atttypmod >= 0 THEN a.atttypmod ELSE p.ty
 LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum;
 
 CREATE VIEW "SYS"."DBA_CONSTRAINTS" AS
-SELECT t.owner::varchar(128) AS "OWNER", k.conname::varchar(128) AS "CONSTRAINT_NAME",
+SELECT t.owner::varchar(128) :name_collation AS "OWNER", k.conname::varchar(128) :name_collation AS "CONSTRAINT_NAME",
        (CASE k.contype WHEN 'p' THEN 'P' WHEN 'u' THEN 'U' WHEN 'f' THEN 'R' WHEN 'c' THEN 'C' END)::varchar(1) AS "CONSTRAINT_TYPE",
-       t.table_name::varchar(128) AS "TABLE_NAME", NULL::varchar(8188) AS "SEARCH_CONDITION",
-       rn.nspname::varchar(128) AS "R_OWNER", r.conname::varchar(128) AS "R_CONSTRAINT_NAME",
+       t.table_name::varchar(128) :name_collation AS "TABLE_NAME", NULL::varchar(8188) AS "SEARCH_CONDITION",
+       rn.nspname::varchar(128) :name_collation AS "R_OWNER", r.conname::varchar(128) :name_collation AS "R_CONSTRAINT_NAME",
        'ENABLED'::varchar(8) AS "STATUS", (CASE WHEN k.convalidated THEN 'VALIDATED' ELSE 'NOT VALIDATED' END)::varchar(13) AS "VALIDATED",
-       t.owner::varchar(128) AS "INDEX_OWNER", i.relname::varchar(128) AS "INDEX_NAME"
+       t.owner::varchar(128) :name_collation AS "INDEX_OWNER", i.relname::varchar(128) :name_collation AS "INDEX_NAME"
 FROM logminer.user_tables() t
 JOIN pg_constraint k ON k.conrelid = t.table_oid AND k.contype IN ('p', 'u', 'f', 'c')
 LEFT JOIN pg_class i ON i.oid = k.conindid AND k.contype IN ('p', 'u')
@@ -79,22 +79,22 @@ LEFT JOIN pg_constraint r ON k.contype = 'f' AND r.conrelid = k.confrelid AND r.
 LEFT JOIN pg_namespace rn ON rn.oid = r.connamespace;
 
 CREATE VIEW "SYS"."DBA_CONS_COLUMNS" AS
-SELECT t.owner::varchar(128) AS "OWNER", k.conname::varchar(128) AS "CONSTRAINT_NAME", t.table_name::varchar(128) AS "TABLE_NAME",
-       a.attname::varchar(128) AS "COLUMN_NAME", c.place::integer AS "POSITION"
+SELECT t.owner::varchar(128) :name_collation AS "OWNER", k.conname::varchar(128) :name_collation AS "CONSTRAINT_NAME", t.table_name::varchar(128) :name_collation AS "TABLE_NAME",
+       a.attname::varchar(128) :name_collation AS "COLUMN_NAME", c.place::integer AS "POSITION"
 FROM logminer.user_tables() t
 JOIN pg_constraint k ON k.conrelid = t.table_oid AND k.contype IN ('p', 'u', 'f')
 CROSS JOIN LATERAL unnest(k.conkey) WITH ORDINALITY c(attnum, place)
 JOIN pg_attribute a ON a.attrelid = t.table_oid AND a.attnum = c.attnum;
 
 CREATE VIEW "SYS"."DBA_INDEXES" AS
-SELECT t.owner::varchar(128) AS "OWNER", i.relname::varchar(128) AS "INDEX_NAME", 'NORMAL'::varchar(27) AS "INDEX_TYPE",
-       t.owner::varchar(128) AS "TABLE_OWNER", t.table_name::varchar(128) AS "TABLE_NAME", 'TABLE'::varchar(11) AS "TABLE_TYPE",
+SELECT t.owner::varchar(128) :name_collation AS "OWNER", i.relname::varchar(128) :name_collation AS "INDEX_NAME", 'NORMAL'::varchar(27) AS "INDEX_TYPE",
+       t.owner::varchar(128) :name_collation AS "TABLE_OWNER", t.table_name::varchar(128) :name_collation AS "TABLE_NAME", 'TABLE'::varchar(11) AS "TABLE_TYPE",
        (CASE WHEN x.indisunique THEN 'UNIQUE' ELSE 'NONUNIQUE' END)::varchar(9) AS "UNIQUENESS", 'VALID'::varchar(8) AS "STATUS"
 FROM logminer.user_tables() t JOIN pg_index x ON x.indrelid = t.table_oid JOIN pg_class i ON i.oid = x.indexrelid;
 
 CREATE VIEW "SYS"."DBA_IND_COLUMNS" AS
-SELECT t.owner::varchar(128) AS "INDEX_OWNER", i.relname::varchar(128) AS "INDEX_NAME", t.owner::varchar(128) AS "TABLE_OWNER",
-       t.table_name::varchar(128) AS "TABLE_NAME", a.attname::varchar(128) AS "COLUMN_NAME", c.place::integer AS "COLUMN_POSITION",
+SELECT t.owner::varchar(128) :name_collation AS "INDEX_OWNER", i.relname::varchar(128) :name_collation AS "INDEX_NAME", t.owner::varchar(128) :name_collation AS "TABLE_OWNER",
+       t.table_name::varchar(128) :name_collation AS "TABLE_NAME", a.attname::varchar(128) :name_collation AS "COLUMN_NAME", c.place::integer AS "COLUMN_POSITION",
        a.attlen::integer AS "COLUMN_LENGTH",
        (CASE WHEN x.indoption[c.place - 1] & 1 = 1 THEN 'DESC' ELSE 'ASC' END)::varchar(4) AS "DESCEND"
 FROM logminer.user_tables() t
@@ -126,11 +126,12 @@ BEGIN
   END LOOP;
 END $$;
 
--- Schemas and user tables. INFO4's low four bytes hold the table's version.
+-- Schemas and user tables. INFO3's bit 51: ADD LOGIC LOG; INFO4's low four bytes hold the table's version.
 CREATE VIEW "SYS"."SYSOBJECTS" AS
-SELECT n.nspname::varchar(128) AS "NAME", n.oid::integer AS "ID", 0 AS "SCHID", 'SCH'::varchar(10) AS "TYPE$",
+SELECT n.nspname::varchar(128) :name_collation AS "NAME", n.oid::integer AS "ID", 0 AS "SCHID", 'SCH'::varchar(10) AS "TYPE$",
        NULL::varchar(10) AS "SUBTYPE$", -1 AS "PID", 0::bigint AS "INFO3", 0::bigint AS "INFO4", 'Y'::varchar(1) AS "VALID"
 FROM pg_namespace n WHERE NOT logminer.is_system_schema(n.nspname)
 UNION ALL
-SELECT t.table_name, t.table_oid::integer, c.relnamespace::integer, 'SCHOBJ', 'UTAB', -1, 0, coalesce(v.version, 0)::bigint, 'Y'
+SELECT t.table_name::varchar(128) :name_collation, t.table_oid::integer, c.relnamespace::integer, 'SCHOBJ', 'UTAB', -1,
+       CASE WHEN v.logic_log THEN 1::bigint << 51 ELSE 0 END, coalesce(v.version, 0)::bigint, 'Y'
 FROM logminer.user_tables() t JOIN pg_class c ON c.oid = t.table_oid LEFT JOIN logminer.table_version v USING (table_oid);

@@ -3,6 +3,8 @@
 -- no transaction to the log. Setting archiver = hold stops it.
 CREATE PROCEDURE logminer.archiver(poll_seconds double precision DEFAULT 0.02)
 LANGUAGE plpgsql AS $$
+DECLARE
+  noted timestamptz := 'epoch';
 BEGIN
   LOOP
     IF logminer.setting('archiver') <> 'hold' THEN
@@ -11,6 +13,11 @@ BEGIN
         COMMIT;      -- has the log writer flush up to here
       END IF;
       PERFORM logminer.mark_idle();
+    END IF;
+    IF clock_timestamp() - noted >= interval '3 s' THEN
+      noted := clock_timestamp();
+      PERFORM pg_file_write('logminer/lsn_time', format(E'%s %s\n', extract(epoch FROM noted),
+        logminer.bytes(pg_current_wal_insert_lsn())), true);
     END IF;
     COMMIT;
     PERFORM pg_sleep(poll_seconds);

@@ -9,19 +9,29 @@ SET client_min_messages = warning;
 \else
   \set tidemark_password ''
 \endif
+-- case_sensitive: dminit's CASE_SENSITIVE, 1 or 0.
+\if :{?case_sensitive}
+\else
+  \set case_sensitive 1
+\endif
+SELECT CASE :'case_sensitive' WHEN '0' THEN 'COLLATE logminer.ignore_case' ELSE '' END AS name_collation \gset
 \ir 00_schemas.sql
 \ir 10_position.sql
 \ir 11_archives.sql
 \ir 20_literals.sql
 \ir 21_capture.sql
 \ir 22_attach.sql
+\ir 23_ddl.sql
 \ir 30_session.sql
 \ir 40_wal.sql
 \ir 41_state.sql
 \ir 42_undo.sql
 \ir 43_contents.sql
+\ir 44_present.sql
 \ir 50_views.sql
 \ir 51_contents_view.sql
+\ir 52_log_views.sql
 \ir 60_dictionary.sql
 \ir 70_archiver.sql
+\ir 80_levers.sql
 \ir 90_grants.sql

@@ -8,6 +8,7 @@
 #
 # start prints KEY=VALUE lines (HOST, PORT, DATABASE, USER, PASSWORD, ADMIN, ADMIN_PASSWORD, ODBC, PSQL); the same stand in DIR/connection.
 # Environment: PG_BIN (/usr/lib/postgresql/15/bin), TIDEMARK_PASSWORD, SYSDBA_PASSWORD, SEGMENT_MB (16), TIME_ZONE (UTC),
+#   CASE_SENSITIVE (1; 0: names are compared without regard to case, as dminit's option),
 #   WATCH_PID: when this process is gone, the stand-in stops and is deleted.
 #   POSTGRES_OPTIONS: lines for postgresql.conf.
 # DIR must not exist or be empty; run by root, the server runs as postgres (or SERVER_USER), who must be able to reach DIR.
@@ -118,6 +119,7 @@ log_min_messages = error
 logging_collector = off
 max_worker_processes = 4
 max_parallel_workers_per_gather = 0
+jit = off
 ${POSTGRES_OPTIONS:-}
 CONF
   for attempt in $(seq 20); do
@@ -140,7 +142,7 @@ ODBC=Driver={PostgreSQL Unicode};Servername=127.0.0.1;Port=$port;Database=$datab
 PSQL=postgresql://SYSDBA:$admin_password@127.0.0.1:$port/$database
 KEYS
   sql -d postgres -c "CREATE DATABASE \"$database\"" || fail "cannot create the database"
-  (unset PGTZ PGOPTIONS; sql -d "$database" -v tidemark_password="$tidemark_password" -f "$here/install.sql" >/dev/null) || fail "the installation failed"
+  (unset PGTZ PGOPTIONS; sql -d "$database" -v tidemark_password="$tidemark_password" -v case_sensitive="${CASE_SENSITIVE:-1}" -f "$here/install.sql" >/dev/null) || fail "the installation failed"
   start_companions
   cat "$dir/connection"
 }
@@ -161,7 +163,7 @@ stop() {
 }
 
 command=${1:-}; dir=${2:-}
-[ -n "$dir" ] || { sed -n '2,16p' "${BASH_SOURCE[0]}" >&2; exit 2; }
+[ -n "$dir" ] || { sed -n '2,17p' "${BASH_SOURCE[0]}" >&2; exit 2; }
 case $dir in /*) ;; *) dir=$PWD/$dir ;; esac
 server_user=${SERVER_USER:-postgres}
 if [ "$(id -u)" -eq 0 ] && ! id "$server_user" >/dev/null 2>&1; then server_user=nobody; fi
