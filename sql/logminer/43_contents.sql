@@ -36,8 +36,10 @@ SET work_mem = '256MB' SET jit = off SET enable_nestloop = off SET enable_mergej
 #variable_conflict use_column
 DECLARE
   session jsonb := logminer.session_get();
-  g bigint := logminer.granularity();
-  zone text := logminer.setting('time_zone');
+  lever jsonb := (SELECT jsonb_object_agg(s.name, s.value) FROM (SELECT name, value FROM logminer.setting
+                                                                 UNION ALL SELECT para_name, para_value FROM logminer.ini) s);
+  g bigint := (lever ->> 'granularity')::bigint;
+  zone text := lever ->> 'time_zone';
   segment bigint := logminer.segment_size();
   options int := (session ->> 'options')::int;
   files bigint[];
@@ -48,16 +50,16 @@ DECLARE
   high pg_lsn;       -- rows of records that start at or after low and before high
   reading_end pg_lsn;
   base record;       -- the state from which to read on
-  flagged boolean := logminer.setting('undo_form') = 'flagged';
-  contiguous boolean := logminer.setting('row_order') = 'commit';
-  how jsonb;         -- what 44_present.sql must know
-  gen_undo boolean := logminer.ini('LOGMNR_GEN_UNDO') = '1';
+  flagged boolean := lever ->> 'undo_form' = 'flagged';
+  contiguous boolean := lever ->> 'row_order' = 'commit';
+  gen_undo boolean := lever ->> 'LOGMNR_GEN_UNDO' = '1';
+  how jsonb := lever || jsonb_build_object('options', options, 'undo', gen_undo);      -- what 44_present.sql must know
   stale text[];      -- the versions of tables that are not today's, as the messages name them
 BEGIN
   IF NOT coalesce((session ->> 'started')::boolean, false) THEN
     PERFORM logminer.fail(-2844, 'dbms_logmnr.start_logmnr() must be invoked before selecting from v$logmnr_contents');
   END IF;
-  IF logminer.setting('serve') = 'prepared' OR logminer.ini('RLOG_APPEND_LOGIC') = '0' THEN
+  IF lever ->> 'serve' = 'prepared' OR lever ->> 'RLOG_APPEND_LOGIC' = '0' THEN
     RETURN;      -- the view takes them from the table; nothing is mined without logic records
   END IF;
   SELECT array_agg((f ->> 'number')::bigint ORDER BY (f ->> 'number')::bigint) INTO files
@@ -75,8 +77,7 @@ BEGIN
     RETURN;
   END IF;
   SELECT * INTO base FROM logminer.state_before(low);
-  how := logminer.presentation(options);
-  IF how ->> 'dictionary' = 'current' THEN
+  IF lever ->> 'dictionary' = 'current' THEN
     SELECT array_agg(concat_ws(E'\x01', s.table_oid, s.version)) INTO stale
     FROM logminer.table_shape s LEFT JOIN logminer.table_version v USING (table_oid) WHERE s.version IS DISTINCT FROM v.version;
   END IF;

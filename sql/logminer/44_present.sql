@@ -1,14 +1,6 @@
 -- Rows that are not shown as they were written: rendered with today's dictionary, with SQL_UNDO, after another
 -- RLOG_APPEND_LOGIC, with LOB handles, or crafted.
 
--- What of that is asked for; NULL if nothing but what a record itself says.
-CREATE FUNCTION logminer.presentation(options int) RETURNS jsonb
-LANGUAGE sql STABLE AS $$
-  SELECT jsonb_object_agg(s.name, s.value) || jsonb_build_object(
-    'undo', logminer.ini('LOGMNR_GEN_UNDO') = '1', 'parse_lob', logminer.ini('LOGMNR_PARSE_LOB') = '1', 'options', options)
-  FROM logminer.setting s WHERE s.name IN ('dictionary', 'dropped_column', 'renamed', 'modified_column', 'dropped_table')
-$$;
-
 -- A text taken apart: target, names and literals of VALUES or SET, names and literals of WHERE.
 CREATE FUNCTION logminer.parsed(code int, redo text, OUT target text, OUT names text[], OUT literals text[], OUT where_names text[], OUT where_literals text[])
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -61,6 +53,7 @@ LANGUAGE sql IMMUTABLE AS $$
   WHERE fill OR v.place IS NOT NULL
 $$;
 
+-- `how` holds the levers and parameters by name, START_LOGMNR's options, and whether SQL_UNDO is wanted.
 CREATE FUNCTION logminer.present(
   INOUT code int, INOUT roll_back int, INOUT seg_owner text, INOUT table_name text, INOUT body bytea, row_id text, of_table bigint, of_version int,
   extras jsonb, how jsonb, OUT undo bytea, OUT ssn int, OUT csf int, OUT status int, OUT shown boolean)
@@ -148,7 +141,7 @@ BEGIN
     redo := redo || ';';
     undo_sql := undo_sql || ';';
   END IF;
-  IF extras ? 'l' AND NOT (how ->> 'parse_lob')::boolean THEN
+  IF extras ? 'l' AND how ->> 'LOGMNR_PARSE_LOB' = '0' THEN
     redo := logminer.without_handles(redo);
     undo_sql := logminer.without_handles(undo_sql);
   END IF;
