@@ -110,3 +110,22 @@ BEGIN
 END $$;
 SELECT kit.same((SELECT count(*) FROM (TABLE "RND"."K" EXCEPT ALL TABLE "COPY"."K") x) + (SELECT count(*) FROM (TABLE "COPY"."K" EXCEPT ALL TABLE "RND"."K") x), 0::bigint, 'K again');
 SELECT kit.same((SELECT count(*) FROM (TABLE "RND"."N" EXCEPT ALL TABLE "COPY"."N") x) + (SELECT count(*) FROM (TABLE "COPY"."N" EXCEPT ALL TABLE "RND"."N") x), 0::bigint, 'N again');
+
+-- The other forms tell the same of the same log. Flagged: what is not flagged in committed transactions is what COMMITTED_DATA_ONLY gives, in its order.
+SELECT max(scn) AS high FROM mined \gset
+CREATE FUNCTION pg_temp.changes(low bigint, high bigint, options int) RETURNS TABLE (n bigint, x bytea, code int, undo int, text text) LANGUAGE sql AS $$
+  SELECT row_number() OVER (), "XID", "OPERATION_CODE", "ROLL_BACK", concat_ws('|', encode("XID", 'hex'), "SCN", "SSN", "SQL_REDO") FROM kit.mine(low, high, options) $$;
+UPDATE logminer.setting SET value = 'flagged' WHERE name = 'undo_form';
+CREATE TEMP TABLE flagged AS SELECT * FROM pg_temp.changes(:low, :high, 2128);
+UPDATE logminer.setting SET value = 'compensating' WHERE name = 'undo_form';
+SELECT kit.check((SELECT array_agg(text ORDER BY n) FROM flagged WHERE undo = 0 AND code IN (1, 2, 3) AND x IN (SELECT x FROM flagged WHERE code IN (7, 38)))
+  = (SELECT array_agg(text ORDER BY n) FROM pg_temp.changes(:low, :high, 2130) WHERE code IN (1, 2, 3)), 'flagged, and committed only');
+-- By commit: the same rows, each transaction in one piece and in its own order, pieces in the order of their ends.
+UPDATE logminer.setting SET value = 'commit' WHERE name = 'row_order';
+CREATE TEMP TABLE by_commit AS SELECT * FROM pg_temp.changes(:low, :high, 2128);
+UPDATE logminer.setting SET value = 'log' WHERE name = 'row_order';
+CREATE TEMP TABLE by_log AS SELECT * FROM pg_temp.changes(:low, :high, 2128);
+SELECT kit.check((SELECT array_agg(texts ORDER BY x) FROM (SELECT x, string_agg(md5(text), ',' ORDER BY n) AS texts FROM by_commit GROUP BY x) c)
+  = (SELECT array_agg(texts ORDER BY x) FROM (SELECT x, string_agg(md5(text), ',' ORDER BY n) AS texts FROM by_log GROUP BY x) l), 'the same transactions');
+SELECT kit.check(bool_and(last - first = rows - 1), 'in one piece') FROM (SELECT min(n) AS first, max(n) AS last, count(*) AS rows FROM by_commit GROUP BY x) c;
+SELECT kit.check((SELECT array_agg(x ORDER BY n) FROM by_commit WHERE code IN (7, 38, 36)) = (SELECT array_agg(x ORDER BY n) FROM by_log WHERE code IN (7, 38, 36)), 'in the order of their ends');
