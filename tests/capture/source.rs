@@ -124,15 +124,28 @@ impl Source {
         Arc::new(Config::from_json(&json.to_string()).unwrap())
     }
 
-    /// Lets COMMITs wait for a standby that does not exist, or no longer wait.
-    pub fn hold_commits(&self, hold: bool) {
-        let name = if hold { "nobody" } else { "" };
+    /// Lets COMMITs wait for a standby that does not exist.
+    pub fn hold_commits(&self) -> HeldCommits<'_> {
+        self.wait_for_standby("nobody");
+        HeldCommits(self)
+    }
+
+    fn wait_for_standby(&self, name: &str) {
         self.run(&format!("alter system set synchronous_standby_names = '{name}'"));
         self.run("select pg_reload_conf()");
         let waited = Instant::now();
         while self.run("show synchronous_standby_names").trim() != name {
             assert!(waited.elapsed() < PATIENCE);
         }
+    }
+}
+
+/// COMMITs wait until it is dropped.
+pub struct HeldCommits<'a>(&'a Source);
+
+impl Drop for HeldCommits<'_> {
+    fn drop(&mut self) {
+        self.0.wait_for_standby("");
     }
 }
 

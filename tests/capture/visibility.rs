@@ -18,9 +18,9 @@ fn a_commit_in_the_log_but_not_yet_visible() {
         ..Watch::default()
     });
     let mut writer = source.writer();
-    source.hold_commits(true);
     writer.run(r#"begin; insert into T values (4, 'held'); update T set "V" = 'held' where "ID" = 1"#);
     std::thread::scope(|scope| {
+        let held = source.hold_commits();
         let commit = scope.spawn(move || writer.run("commit"));
         while !source
             .run("select wait_event from pg_stat_activity")
@@ -37,7 +37,7 @@ fn a_commit_in_the_log_but_not_yet_visible() {
         );
         assert!(job.sink.log.is_empty());
         assert_eq!(source.table().len(), 3);
-        source.hold_commits(false);
+        drop(held);
         commit.join().unwrap();
         job.catch_up(&source).unwrap();
         assert_eq!(job.sink.table, source.table());
