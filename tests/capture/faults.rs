@@ -77,6 +77,10 @@ fn the_log_is_gone_for_ranges_of_the_snapshot() {
     let left = lose_the_log(&source);
     let error = failure(job.restart(2));
     assert_log_gone(&error, needed, left);
+    assert!(
+        error.to_string().contains("checking that the log that the state needs"),
+        "{error}: found before anything is read"
+    );
 }
 
 #[test]
