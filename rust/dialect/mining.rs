@@ -81,6 +81,9 @@ pub trait Mining: Dialect {
     /// `Setup` or `LoggingMode`, with what is to be set.
     fn judge_setup(&self, settings: &[(String, String)]) -> Result<()>;
 
+    /// What to set so that the log holds whole rows, for a person.
+    fn logging_hint(&self) -> &'static str;
+
     /// Adds a file to the session, or begins a session with it.
     fn add_file(&self, path: &str, first: bool) -> String;
 

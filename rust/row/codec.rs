@@ -104,11 +104,6 @@ impl Codec {
         self.tables.get(table as usize).map_or(&[], |plan| &plan.needed)
     }
 
-    /// How many values went out as NULL because they did not fit.
-    pub fn nulled_values(&self) -> u64 {
-        self.nulled.load(Ordering::Relaxed)
-    }
-
     /// The key of an image for a person: `ID=5, CODE='a'`.
     pub fn key_text(&self, table: u32, values: &ValueBuffer, image: Image) -> String {
         match self.plan(table) {
@@ -257,6 +252,10 @@ impl RowCodec for Codec {
         };
         let start = out.len();
         self.write(&row, out).inspect_err(|_| out.truncate(start))
+    }
+
+    fn nulled_values(&self) -> u64 {
+        self.nulled.load(Ordering::Relaxed)
     }
 }
 

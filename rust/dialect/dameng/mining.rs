@@ -111,6 +111,10 @@ impl Mining for Dameng {
         }
     }
 
+    fn logging_hint(&self) -> &'static str {
+        "RLOG_APPEND_LOGIC must have been 2 when it was written: SP_SET_PARA_VALUE(1, 'RLOG_APPEND_LOGIC', 2)"
+    }
+
     fn add_file(&self, path: &str, first: bool) -> String {
         format!(
             "CALL DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => {}, OPTIONS => {})",
