@@ -2,6 +2,7 @@
 //! catalogue, codec and log.
 
 mod connections;
+mod setup;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,10 +73,7 @@ impl Database {
         let mut connection = self.connections.open()?;
         let table = Arc::new(catalog::load(&mut connection, &*self.dialect, &self.config.table)?);
         if table.key.is_empty() {
-            return Err(Error::from(ErrorKind::Catalog(
-                "the table has neither a primary key nor a unique key of NOT NULL columns".into(),
-            ))
-            .on(&table.name));
+            return Err(setup::without_key().on(&table.name));
         }
         let columns = layout::resolve(&self.config.columns, &table)?;
         let keys = Arc::new(KeyCodec::new(&table).map_err(|error| error.on(&table.name))?);
@@ -121,6 +119,8 @@ impl Connector for Arc<Database> {
 
 impl Surveyor for Arc<Database> {
     fn connect(&self) -> Result<Box<dyn Survey>> {
+        setup::check(&mut self.connections.open()?, &*self.dialect, &self.config)
+            .map_err(|error| error.doing("checking the database's set-up"))?;
         let captured = self.captured()?;
         // Nothing is mined here: the reader answers questions, and opening it checks how the server is set up.
         let (opening, log) = captured.log_miner().open_new(self.connections.open()?)?;
