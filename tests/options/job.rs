@@ -95,15 +95,25 @@ impl Job {
     }
 
     /// Answers requests until all rows are out.
-    pub fn rest_of_snapshot(&self, mut chunks: VecDeque<Chunk>) -> Result<Vec<Row>> {
+    pub fn rest_of_snapshot(&self, chunks: VecDeque<Chunk>) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
-            match self.reader.next(Duration::from_millis(50))? {
-                Message::Nothing => {}
-                Message::End => return Ok(rows),
+        self.drive(chunks, |batch| rows.extend(decode(batch)))?;
+        Ok(rows)
+    }
+
+    /// Answers requests and hands batches on until all are out.
+    pub fn drive(&self, mut chunks: VecDeque<Chunk>, mut take: impl FnMut(&Batch)) -> Result<()> {
+        let mut quiet = Instant::now();
+        loop {
+            let message = self.reader.next(Duration::from_millis(50))?;
+            if !matches!(message, Message::Nothing) {
+                quiet = Instant::now();
+            }
+            match message {
+                Message::Nothing => assert!(quiet.elapsed() < PATIENCE, "the snapshot does not end"),
+                Message::End => return Ok(()),
                 Message::Rows(batch) => {
-                    rows.extend(decode(&batch));
+                    take(&batch);
                     self.reader.consumed(batch.number())?;
                 }
                 Message::Events(events) => {
@@ -116,7 +126,6 @@ impl Job {
                 }
             }
         }
-        panic!("the snapshot does not end");
     }
 
     /// The rows of the table.

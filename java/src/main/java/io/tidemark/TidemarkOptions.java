@@ -112,7 +112,8 @@ public final class TidemarkOptions {
       ConfigOptions.key("log.on-dictionary-mismatch")
           .stringType()
           .defaultValue("fail")
-          .withDescription("What to do about a record of another shape of its table: 'fail' or 'skip'.");
+          .withDescription(
+              "What to do about a record of another shape of its table: 'fail' or 'skip'.");
 
   public static final ConfigOption<Integer> TRANSACTION_FRAGMENT_ROWS =
       ConfigOptions.key("transaction.fragment.rows")
@@ -124,7 +125,8 @@ public final class TidemarkOptions {
       ConfigOptions.key("value.on-error")
           .stringType()
           .defaultValue("fail")
-          .withDescription("What to do about a value that does not fit its type: 'fail' or 'null'.");
+          .withDescription(
+              "What to do about a value that does not fit its type: 'fail' or 'null'.");
 
   public static final ConfigOption<String> ON_TRUNCATE =
       ConfigOptions.key("on-truncate")
