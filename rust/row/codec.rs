@@ -154,9 +154,14 @@ impl Codec {
         }
         match conversion.write(writer, at, value, &self.zone) {
             Ok(()) => Ok(()),
-            Err(_) if self.on_error == OnValueError::Null && row.plan.fields[at].nullable => {
+            Err(refusal) if self.on_error == OnValueError::Null && row.plan.fields[at].nullable => {
                 writer.put_null(at);
-                self.nulled.fetch_add(1, Ordering::Relaxed);
+                if self.nulled.fetch_add(1, Ordering::Relaxed) == 0 {
+                    log::warn!(
+                        "values go out as NULL, as value.on-error = 'null' asks for; the first: {}",
+                        row.refused(at, refusal)
+                    );
+                }
                 Ok(())
             }
             Err(refusal) => Err(row.refused(at, refusal)),
