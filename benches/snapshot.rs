@@ -21,9 +21,9 @@ fn main() {
         r#"create schema "BIZ"; create table "BIZ"."T" ("ID" bigint primary key, "N" decimal(20), "V" varchar(2000));
            set session_replication_role = replica;
            insert into "BIZ"."T" select g, g, 'customer ' || md5(g::text) from generate_series(1, {rows}) g;
-           set session_replication_role = origin;
-           vacuum analyze "BIZ"."T""#
+           analyze "BIZ"."T""#
     ));
+    stand_in.psql(r#"vacuum "BIZ"."T""#);
     let mut best = [f64::MAX; 4];
     for _ in 0..TURNS {
         for (number, best) in best.iter_mut().enumerate() {

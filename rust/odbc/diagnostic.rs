@@ -33,8 +33,6 @@ pub fn by_sqlstate(diagnostic: &Diagnostic) -> Verdict {
     let state = diagnostic.state.as_str();
     let retryable = ["08", "40", "53", "57"].iter().any(|class| state.starts_with(class))
         || matches!(state, "HYT00" | "HYT01" | "HY008" | "HY117" | "S1T00" | "55P03");
-    // psqlODBC has 08001 for every connection that it did not get (measured); a wrong password stays wrong.
-    let retryable = retryable && !(state == "08001" && diagnostic.message.contains("authentication failed"));
     Verdict {
         native: diagnostic.native,
         retryable,
@@ -138,13 +136,6 @@ mod tests {
         for state in ["42601", "42S02", "28P01", "22001", "HY000", "P0001", "IM002"] {
             assert!(!by_sqlstate(&diagnostic(state, "")).retryable, "{state}");
         }
-    }
-
-    #[test]
-    fn a_wrong_password_is_not_tried_again_whatever_its_state() {
-        let text = "FATAL:  password authentication failed for user \"u\"";
-        assert!(!by_sqlstate(&diagnostic("08001", text)).retryable);
-        assert!(by_sqlstate(&diagnostic("08001", "Connection refused")).retryable);
     }
 
     #[test]
