@@ -1,25 +1,31 @@
 //! One configured database: what readers and enumerator open of it. Here the rooms below meet: dialect, connections,
 //! catalogue, codec and log.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+mod connections;
+mod setup;
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use crate::catalog::key::KeyCodec;
 use crate::catalog::{self, Table};
 use crate::config::Config;
+use crate::database::connections::Connections;
 use crate::dialect::mining::Mining;
 use crate::dialect::{self, Endpoint};
 use crate::enumerator::survey::{Survey, Surveyor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::changes;
+use crate::log::logminer::delivery::FragmentLimit;
 use crate::log::logminer::opener::LogMiner;
 use crate::log::logminer::reader::Settings;
 use crate::log::{LogReader, Opening};
-use crate::odbc::{CancelToken, Connection, ConnectionSettings, Field};
+use crate::odbc::{Connection, Field};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
 use crate::reader::capture::{Capture, Connector};
 use crate::row::RowCodec;
-use crate::row::codec::{CapturedTable, Codec, OnValueError};
+use crate::row::codec::{CapturedTable, Codec};
 use crate::row::layout;
 use crate::snapshot::PageSource;
 use crate::snapshot::select::PageReader;
@@ -33,14 +39,7 @@ const CHUNKS_A_CALL: usize = 16;
 pub struct Database {
     config: Arc<Config>,
     dialect: Arc<dyn Mining>,
-    settings: ConnectionSettings,
-    connections: Mutex<Connections>,
-}
-
-#[derive(Default)]
-struct Connections {
-    cancelled: bool,
-    tokens: Vec<CancelToken>,
+    connections: Connections,
 }
 
 impl Database {
@@ -58,48 +57,23 @@ impl Database {
             username: config.username.clone(),
             password: config.password.clone(),
             connect_timeout: config.connect_timeout,
-            statement_timeout: None,
+            statement_timeout: Some(config.socket_timeout),
             driver: config.odbc_driver.clone(),
             attributes: config.odbc.clone().into_iter().collect(),
         };
-        let settings = dialect.connection(&endpoint);
+        let connections = Connections::new(dialect.connection(&endpoint), config.connect_retries);
         Ok(Arc::new(Database {
             config,
             dialect,
-            settings,
-            connections: Mutex::default(),
+            connections,
         }))
     }
 
-    /// A connection that ends when the database is cancelled.
-    fn connection(&self) -> Result<Connection> {
-        if lock(&self.connections).cancelled {
-            return Err(ErrorKind::Closed.into());
-        }
-        let connection = Connection::open(&self.settings)?;
-        let token = connection.cancel_token();
-        let mut connections = lock(&self.connections);
-        if connections.cancelled {
-            return Err(ErrorKind::Closed.into());
-        }
-        connections.tokens.push(token);
-        Ok(connection)
-    }
-
-    fn cancel_all(&self) {
-        let mut connections = lock(&self.connections);
-        connections.cancelled = true;
-        connections.tokens.iter().for_each(CancelToken::close);
-    }
-
     fn captured(self: &Arc<Self>) -> Result<Captured> {
-        let mut connection = self.connection()?;
+        let mut connection = self.connections.open()?;
         let table = Arc::new(catalog::load(&mut connection, &*self.dialect, &self.config.table)?);
         if table.key.is_empty() {
-            return Err(Error::from(ErrorKind::Catalog(
-                "the table has neither a primary key nor a unique key of NOT NULL columns".into(),
-            ))
-            .on(&table.name));
+            return Err(setup::without_key().on(&table.name));
         }
         let columns = layout::resolve(&self.config.columns, &table)?;
         let keys = Arc::new(KeyCodec::new(&table).map_err(|error| error.on(&table.name))?);
@@ -113,7 +87,7 @@ impl Database {
             vec![captured],
             &name,
             self.config.server_time_zone.clone(),
-            OnValueError::Fail,
+            self.config.on_value_error,
         );
         Ok(Captured {
             database: self.clone(),
@@ -131,20 +105,30 @@ impl Connector for Arc<Database> {
     }
 
     fn cancel(&self) {
-        self.cancel_all();
+        self.connections.cancel();
+    }
+
+    fn busy_for(&self) -> Option<Duration> {
+        self.connections.busy_for()
+    }
+
+    fn cancel_calls(&self, longer_than: Duration) {
+        self.connections.cancel_calls(longer_than);
     }
 }
 
 impl Surveyor for Arc<Database> {
     fn connect(&self) -> Result<Box<dyn Survey>> {
+        setup::check(&mut self.connections.open()?, &*self.dialect, &self.config)
+            .map_err(|error| error.doing("checking the database's set-up"))?;
         let captured = self.captured()?;
         // Nothing is mined here: the reader answers questions, and opening it checks how the server is set up.
-        let (opening, log) = captured.log_miner().open_new(self.connection()?)?;
+        let (opening, log) = captured.log_miner().open_new(self.connections.open()?)?;
         Ok(Box::new(Surveyed { captured, opening, log }))
     }
 
     fn cancel(&self) {
-        self.cancel_all();
+        self.connections.cancel();
     }
 }
 
@@ -163,9 +147,21 @@ impl Captured {
             table: self.table.clone(),
             wanted: Some(self.codec.needed_columns(0).to_vec()),
         };
+        let log = &self.database.config.log;
+        let defaults = Settings::default();
         let settings = Settings {
+            fetch_rows: log.fetch_rows,
+            window_bytes: log.window_bytes,
+            fragment: FragmentLimit {
+                rows: log.fragment_rows,
+                ..defaults.fragment
+            },
+            may_switch: log.may_switch,
+            on_corruption: log.on_corruption,
+            on_mismatch: log.on_mismatch,
             zone: self.database.config.server_time_zone.clone(),
-            ..Settings::default()
+            logging_hint: self.database.dialect.logging_hint().to_owned(),
+            ..defaults
         };
         LogMiner::new(self.database.dialect.clone(), vec![table], settings)
     }
@@ -181,23 +177,24 @@ impl Capture for Captured {
     }
 
     fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)> {
-        let (opening, log) = self.log_miner().open_new(self.database.connection()?)?;
+        let (opening, log) = self.log_miner().open_new(self.database.connections.open()?)?;
         Ok((log, opening.position))
     }
 
     fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
         self.log_miner()
-            .open(self.database.connection()?, Opening { mine_from, position })
+            .open(self.database.connections.open()?, Opening { mine_from, position })
     }
 
     fn pages(&mut self) -> Result<Box<dyn PageSource>> {
-        let connection = self.database.connection()?;
+        let connection = self.database.connections.open()?;
         let needed = self.codec.needed_columns(0);
         let reader = PageReader::new(
             connection,
             self.database.dialect.clone(),
             self.codec.clone(),
             &[(self.table.clone(), needed)],
+            self.database.config.snapshot.fetch_rows,
         )?;
         Ok(Box::new(reader))
     }
@@ -248,8 +245,4 @@ fn text(connection: &mut Connection, query: &crate::dialect::Query) -> Result<St
     let rows = connection.rows(&query.sql, &query.columns)?;
     let text = rows.first().and_then(|row| row.first()).and_then(Field::text);
     Ok(text.unwrap_or_default().trim_end().to_owned())
-}
-
-fn lock(connections: &Mutex<Connections>) -> MutexGuard<'_, Connections> {
-    connections.lock().unwrap_or_else(PoisonError::into_inner)
 }

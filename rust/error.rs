@@ -28,6 +28,9 @@ pub enum ErrorKind {
     /// A column that the job declares does not fit the table.
     #[error("TM-1004 {0}")]
     Declaration(String),
+    /// Several things stand in the way of a start, each with its own number.
+    #[error("TM-1005 {} things stand in the way:{}", .0.len(), numbered(.0))]
+    Several(Vec<Error>),
     /// The driver manager, a driver or a connection could not be had.
     #[error("TM-2001 cannot connect: {message} [SQLSTATE {state}, native {native}]")]
     Connect {
@@ -146,6 +149,25 @@ struct Inner {
 }
 
 impl Error {
+    /// All of these errors as one: nothing if there are none, the only one as it is.
+    ///
+    /// # Errors
+    /// What was given.
+    pub fn all(errors: Vec<Error>) -> Result<()> {
+        let mut all = Vec::with_capacity(errors.len());
+        for error in errors {
+            match error.0.kind {
+                ErrorKind::Several(more) => all.extend(more),
+                _ => all.push(error),
+            }
+        }
+        match all.len() {
+            0 => Ok(()),
+            1 => Err(all.remove(0)),
+            _ => Err(ErrorKind::Several(all).into()),
+        }
+    }
+
     /// What went wrong.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
@@ -184,6 +206,7 @@ impl Error {
             | ErrorKind::Catalog(_)
             | ErrorKind::Setup(_)
             | ErrorKind::Declaration(_)
+            | ErrorKind::Several(_)
             | ErrorKind::LogGone { .. }
             | ErrorKind::CorruptLog(_)
             | ErrorKind::DictionaryMismatch(_)
@@ -205,6 +228,7 @@ impl Error {
                 "Ask the DBA to run the setup script of the database's page in docs/."
             }
             ErrorKind::Declaration(_) => "Correct the column in CREATE TABLE, or leave it out.",
+            ErrorKind::Several(_) => "Each says what is to be done.",
             ErrorKind::Connect { .. } => {
                 "Check hostname, port, username and password, that the server answers within connect.timeout, and that unixODBC (libodbc.so.2) and the database's ODBC driver are installed on JobManager and TaskManagers."
             }
@@ -245,6 +269,14 @@ impl Error {
             ErrorKind::Internal(_) => "Please report this with the stack trace and the lines before it in the log.",
         }
     }
+}
+
+fn numbered(errors: &[Error]) -> String {
+    let lines = errors.iter().zip(1..);
+    lines
+        .map(|(error, number)| format!("\n  ({number}) {error}"))
+        .collect::<String>()
+        + "\n "
 }
 
 impl From<ErrorKind> for Error {

@@ -56,6 +56,48 @@ pub const NEXT_SCN: Gauge = Gauge {
 };
 
 /// [`GAUGES`]
+pub const PAGES_READ: Gauge = Gauge {
+    name: "pagesRead",
+    owner: Owner::Reader,
+    doc: "Pages of the snapshot that were read, corrected and closed.",
+};
+
+/// [`GAUGES`]
+pub const ROUNDS_CLOSED: Gauge = Gauge {
+    name: "roundsClosed",
+    owner: Owner::Reader,
+    doc: "How often the log was advanced to correct pages.",
+};
+
+/// [`GAUGES`]
+pub const RECORDS_SKIPPED: Gauge = Gauge {
+    name: "recordsSkipped",
+    owner: Owner::Reader,
+    doc: "Log records left out under `log.on-corruption` or `log.on-dictionary-mismatch` = `skip`.",
+};
+
+/// [`GAUGES`]
+pub const VALUES_NULLED: Gauge = Gauge {
+    name: "valuesNulled",
+    owner: Owner::Reader,
+    doc: "Values sent as NULL under `value.on-error` = `null`, in both phases.",
+};
+
+/// [`GAUGES`]
+pub const TRUNCATES_IGNORED: Gauge = Gauge {
+    name: "truncatesIgnored",
+    owner: Owner::Reader,
+    doc: "Truncations passed over under `on-truncate` = `ignore`.",
+};
+
+/// [`GAUGES`]
+pub const CALLS_ABANDONED: Gauge = Gauge {
+    name: "callsAbandoned",
+    owner: Owner::Reader,
+    doc: "Threads that hung in a driver and were left behind, since the library was loaded.",
+};
+
+/// [`GAUGES`]
 pub const CHUNKS_PLANNED: Gauge = Gauge {
     name: "chunksPlanned",
     owner: Owner::Enumerator,
@@ -77,7 +119,20 @@ pub const TABLES_CUT: Gauge = Gauge {
 };
 
 /// All gauges.
-pub const GAUGES: &[Gauge] = &[FETCH_LAG, SCN, NEXT_SCN, CHUNKS_PLANNED, CHUNKS_DONE, TABLES_CUT];
+pub const GAUGES: &[Gauge] = &[
+    FETCH_LAG,
+    SCN,
+    NEXT_SCN,
+    PAGES_READ,
+    ROUNDS_CLOSED,
+    RECORDS_SKIPPED,
+    VALUES_NULLED,
+    TRUNCATES_IGNORED,
+    CALLS_ABANDONED,
+    CHUNKS_PLANNED,
+    CHUNKS_DONE,
+    TABLES_CUT,
+];
 
 #[cfg(test)]
 mod tests {

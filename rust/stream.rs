@@ -145,6 +145,11 @@ impl Stream {
         self.newest_commit
     }
 
+    /// How many log records were passed over.
+    pub fn skipped_records(&self) -> u64 {
+        self.log.skipped_records()
+    }
+
     /// Where the log reader stands.
     pub fn progress(&self) -> Progress {
         self.log.progress()

@@ -74,6 +74,7 @@ fn reader(table: &Arc<Table>, needed: &[bool]) -> PageReader {
         Arc::new(Dameng),
         Arc::new(codec),
         &[(table.clone(), needed)],
+        1024,
     )
     .unwrap()
 }

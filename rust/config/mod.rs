@@ -1,6 +1,7 @@
 //! What a job asks for: built once from JSON, validated whole; every error names its option.
 
 pub mod options;
+mod values;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,12 +10,15 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::config::options::{Default, OPTIONS, OptionKind, OptionSpec, find};
+use crate::config::values::Options;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::logminer::faults::OnFault;
 use crate::odbc::Secret;
+use crate::row::codec::OnValueError;
 use crate::row::layout::DeclaredColumn;
 use crate::row::zone::Zone;
 use crate::split::TableName;
+use crate::stream::OnTruncate;
 
 /// Attributes of the connection string that have options of their own, in lower case.
 const OWN_ATTRIBUTES: &[(&str, &str)] = &[
@@ -50,8 +54,20 @@ pub struct Config {
     pub startup: StartupMode,
     /// `scan.incremental.snapshot.chunk.size`, in rows
     pub chunk_rows: usize,
+    /// How pages are read.
+    pub snapshot: SnapshotConfig,
+    /// How the log is read.
+    pub log: LogConfig,
+    /// `value.on-error`
+    pub on_value_error: OnValueError,
+    /// `on-truncate`
+    pub on_truncate: OnTruncate,
     /// `connect.timeout`
     pub connect_timeout: Duration,
+    /// `connect.max-retries`
+    pub connect_retries: u32,
+    /// `socket.timeout`
+    pub socket_timeout: Duration,
     /// `server-time-zone`
     pub server_time_zone: Zone,
     /// `odbc.driver`; without it the dialect's own.
@@ -62,6 +78,36 @@ pub struct Config {
     pub columns: Vec<DeclaredColumn>,
     /// How the job takes checkpoints.
     pub checkpointing: Checkpointing,
+}
+
+/// `scan.snapshot.*`
+#[derive(Clone, Copy, Debug)]
+pub struct SnapshotConfig {
+    /// `scan.snapshot.connections`
+    pub connections: usize,
+    /// `scan.snapshot.fetch.size`, in rows
+    pub fetch_rows: usize,
+    /// `scan.snapshot.page.bytes`
+    pub page_bytes: usize,
+    /// `scan.snapshot.round.bytes`
+    pub round_bytes: usize,
+}
+
+/// `log.*` and `transaction.*`
+#[derive(Clone, Copy, Debug)]
+pub struct LogConfig {
+    /// `log.fetch.size`, in rows
+    pub fetch_rows: usize,
+    /// `log.window.bytes`
+    pub window_bytes: u64,
+    /// `log.switch`
+    pub may_switch: bool,
+    /// `log.on-corruption`
+    pub on_corruption: OnFault,
+    /// `log.on-dictionary-mismatch`
+    pub on_mismatch: OnFault,
+    /// `transaction.fragment.rows`
+    pub fragment_rows: usize,
 }
 
 /// A connector, by the name that `'connector' = …` gives.
@@ -153,7 +199,31 @@ impl Config {
                 _ => StartupMode::Initial,
             },
             chunk_rows: options.integer("scan.incremental.snapshot.chunk.size")? as usize,
+            snapshot: SnapshotConfig {
+                connections: options.integer("scan.snapshot.connections")? as usize,
+                fetch_rows: options.integer("scan.snapshot.fetch.size")? as usize,
+                page_bytes: options.integer("scan.snapshot.page.bytes")? as usize,
+                round_bytes: options.integer("scan.snapshot.round.bytes")? as usize,
+            },
+            log: LogConfig {
+                fetch_rows: options.integer("log.fetch.size")? as usize,
+                window_bytes: options.integer("log.window.bytes")? as u64,
+                may_switch: options.flag("log.switch")?,
+                on_corruption: on_fault(&options, "log.on-corruption")?,
+                on_mismatch: on_fault(&options, "log.on-dictionary-mismatch")?,
+                fragment_rows: options.integer("transaction.fragment.rows")? as usize,
+            },
+            on_value_error: match options.says("value.on-error", "null")? {
+                true => OnValueError::Null,
+                false => OnValueError::Fail,
+            },
+            on_truncate: match options.says("on-truncate", "ignore")? {
+                true => OnTruncate::Ignore,
+                false => OnTruncate::Fail,
+            },
             connect_timeout: Duration::from_millis(options.integer("connect.timeout")? as u64),
+            connect_retries: options.integer("connect.max-retries")? as u32,
+            socket_timeout: Duration::from_millis(options.integer("socket.timeout")? as u64),
             server_time_zone: Zone::parse(
                 &options
                     .optional_text("server-time-zone")?
@@ -181,92 +251,11 @@ impl Config {
     }
 }
 
-/// The options as they came; each question is answered by the table of options.
-struct Options(Map<String, Value>);
-
-impl Options {
-    fn refuse_unknown(&self) -> Result<()> {
-        match self.0.keys().find(|name| find(name).is_none()) {
-            None => Ok(()),
-            Some(name) => Err(refuse(name, "there is no such option".into())),
-        }
-    }
-
-    fn text(&self, name: &str) -> Result<String> {
-        self.optional_text(name)?
-            .ok_or_else(|| refuse(name, "must be set".into()))
-    }
-
-    fn optional_text(&self, name: &str) -> Result<Option<String>> {
-        let spec = spec(name)?;
-        let text = match (self.0.get(name), spec.default) {
-            (None, Default::Text(default)) => return Ok(Some(default.to_owned())),
-            (None, _) => return Ok(None),
-            (Some(value), _) => text(name, value)?,
-        };
-        if let OptionKind::Choice(words) = spec.kind {
-            if !words.contains(&text) {
-                let words = words.join("', '");
-                return Err(refuse(name, format!("is '{text}'; it must be one of '{words}'")));
-            }
-        }
-        Ok(Some(text.to_owned()))
-    }
-
-    fn integer(&self, name: &str) -> Result<i64> {
-        let spec = spec(name)?;
-        let (min, max, unit) = match spec.kind {
-            OptionKind::Integer { min, max } => (min, max, ""),
-            OptionKind::Duration { min, max } => (min, max, " ms"),
-            _ => return Err(no_such(name)),
-        };
-        let value = match (self.0.get(name), spec.default) {
-            (None, Default::Number(default)) => default,
-            (None, _) => return Err(refuse(name, "must be set".into())),
-            (Some(value), _) => value
-                .as_i64()
-                .ok_or_else(|| refuse(name, format!("must be an integer{unit}")))?,
-        };
-        if !(min..=max).contains(&value) {
-            return Err(refuse(
-                name,
-                format!("is {value}{unit}; it must be from {min} to {max}{unit}"),
-            ));
-        }
-        Ok(value)
-    }
-
-    fn properties(&self, prefix: &str) -> Result<BTreeMap<String, String>> {
-        let mut all: BTreeMap<String, String> = BTreeMap::new();
-        for (name, value) in &self.0 {
-            let is_one = find(name).is_some_and(|spec| spec.name == prefix);
-            if let Some(rest) = name.get(prefix.len() + 1..).filter(|_| is_one) {
-                if let Some(other) = all.keys().find(|other| other.eq_ignore_ascii_case(rest)) {
-                    return Err(refuse(name, format!("is set twice, as '{prefix}.{other}' too")));
-                }
-                all.insert(rest.to_owned(), text(name, value)?.to_owned());
-            }
-        }
-        Ok(all)
-    }
-}
-
-fn spec(name: &str) -> Result<&'static OptionSpec> {
-    OPTIONS
-        .iter()
-        .find(|option| option.name == name)
-        .ok_or_else(|| no_such(name))
-}
-
-fn text<'a>(name: &str, value: &'a Value) -> Result<&'a str> {
-    let text = value.as_str().ok_or_else(|| refuse(name, "must be a text".into()))?;
-    if text.trim().is_empty() {
-        return Err(refuse(name, "must not be empty".into()));
-    }
-    if text.contains('\0') {
-        return Err(refuse(name, "must not contain a NUL character".into()));
-    }
-    Ok(text)
+fn on_fault(options: &Options, name: &str) -> Result<OnFault> {
+    Ok(match options.says(name, "skip")? {
+        true => OnFault::Skip,
+        false => OnFault::Fail,
+    })
 }
 
 fn refuse(option: &str, reason: String) -> Error {
@@ -275,10 +264,6 @@ fn refuse(option: &str, reason: String) -> Error {
         reason,
     }
     .into()
-}
-
-fn no_such(name: &str) -> Error {
-    ErrorKind::Internal(format!("the table of options does not have '{name}' of this type")).into()
 }
 
 #[cfg(test)]

@@ -37,6 +37,15 @@ pub enum OptionKind {
         /// Greatest, in milliseconds.
         max: i64,
     },
+    /// A number of bytes in a range, ends included.
+    Bytes {
+        /// Least.
+        min: i64,
+        /// Greatest.
+        max: i64,
+    },
+    /// Yes or no.
+    Flag,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A time zone: an IANA name or an offset such as `+08:00`.
@@ -56,9 +65,15 @@ pub enum Default {
     Text(&'static str),
     /// This number; milliseconds for a duration.
     Number(i64),
+    /// Yes or no.
+    Flag(bool),
     /// Whatever this says; the part that knows it fills it in.
     Described(&'static str),
 }
+
+const KIB: i64 = 1 << 10;
+const MIB: i64 = 1 << 20;
+const GIB: i64 = 1 << 30;
 
 /// Every option, beside Flink's own `connector`.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -115,6 +130,91 @@ pub const OPTIONS: &[OptionSpec] = &[
         doc: "Rows of a chunk as it is planned, and at most of a page as it is read.",
     },
     OptionSpec {
+        name: "scan.snapshot.connections",
+        kind: OptionKind::Integer { min: 1, max: 64 },
+        default: Default::Number(2),
+        doc: "Connections over which one reader reads pages at the same time; the log has one more.",
+    },
+    OptionSpec {
+        name: "scan.snapshot.fetch.size",
+        kind: OptionKind::Integer { min: 1, max: 100_000 },
+        default: Default::Number(1024),
+        doc: "Rows of one fetch while a page is read; fewer where values of any length are read or the buffers would grow \
+              too large.",
+    },
+    OptionSpec {
+        name: "scan.snapshot.page.bytes",
+        kind: OptionKind::Bytes { min: KIB, max: GIB },
+        default: Default::Number(16 * MIB),
+        doc: "Bytes of a page at most, keys included, but one row at least.",
+    },
+    OptionSpec {
+        name: "scan.snapshot.round.bytes",
+        kind: OptionKind::Bytes {
+            min: KIB,
+            max: 16 * GIB,
+        },
+        default: Default::Number(64 * MIB),
+        doc: "Bytes of the pages that one advance of the log corrects together: no further page is begun once they are held.",
+    },
+    OptionSpec {
+        name: "log.fetch.size",
+        kind: OptionKind::Integer { min: 1, max: 100_000 },
+        default: Default::Number(2000),
+        doc: "Rows of one fetch while the log is read; fewer where the buffers would grow too large.",
+    },
+    OptionSpec {
+        name: "log.window.bytes",
+        kind: OptionKind::Bytes {
+            min: MIB,
+            max: 1024 * GIB,
+        },
+        default: Default::Number(512 * MIB),
+        doc: "Bytes of log files that one mining call reads, and one file at least.",
+    },
+    OptionSpec {
+        name: "log.switch",
+        kind: OptionKind::Flag,
+        default: Default::Flag(false),
+        doc: "Whether the server may be told to begin a new log file when the end that can be mined stays behind (needs a grant).",
+    },
+    OptionSpec {
+        name: "log.on-corruption",
+        kind: OptionKind::Choice(&["fail", "skip"]),
+        default: Default::Text("fail"),
+        doc: "What to do about a log record that cannot be read: fail, or go on without it, warn and count it (`recordsSkipped`).",
+    },
+    OptionSpec {
+        name: "log.on-dictionary-mismatch",
+        kind: OptionKind::Choice(&["fail", "skip"]),
+        default: Default::Text("fail"),
+        doc: "What to do about a record of another shape of its table: fail, or go on without it, warn and count it \
+              (`recordsSkipped`).",
+    },
+    OptionSpec {
+        name: "transaction.fragment.rows",
+        kind: OptionKind::Integer {
+            min: 1,
+            max: 10_000_000,
+        },
+        default: Default::Number(10_000),
+        doc: "Rows of a committed transaction that are decoded and handed on at once.",
+    },
+    OptionSpec {
+        name: "value.on-error",
+        kind: OptionKind::Choice(&["fail", "null"]),
+        default: Default::Text("fail"),
+        doc: "What to do about a value that does not fit its declared type: fail, or send NULL and count it (`valuesNulled`); \
+              a column declared NOT NULL fails in any case.",
+    },
+    OptionSpec {
+        name: "on-truncate",
+        kind: OptionKind::Choice(&["fail", "ignore"]),
+        default: Default::Text("fail"),
+        doc: "What to do when the table is truncated: fail, or leave its rows downstream, warn and count it \
+              (`truncatesIgnored`).",
+    },
+    OptionSpec {
         name: "connect.timeout",
         kind: OptionKind::Duration {
             min: 1_000,
@@ -122,6 +222,23 @@ pub const OPTIONS: &[OptionSpec] = &[
         },
         default: Default::Number(30_000),
         doc: "How long to wait for a connection.",
+    },
+    OptionSpec {
+        name: "connect.max-retries",
+        kind: OptionKind::Integer { min: 0, max: 100 },
+        default: Default::Number(3),
+        doc: "How often a connection that could not be had is tried again, after a pause that doubles from 0.5 s to 10 s, where \
+              the error says that this can help (never after a wrong password).",
+    },
+    OptionSpec {
+        name: "socket.timeout",
+        kind: OptionKind::Duration {
+            min: 1_000,
+            max: 86_400_000,
+        },
+        default: Default::Number(600_000),
+        doc: "How long a statement may take. A call that hangs beyond it in spite of being cancelled is given up with its \
+              thread and connection, warned of and counted (`callsAbandoned`).",
     },
     OptionSpec {
         name: "server-time-zone",
@@ -167,6 +284,8 @@ impl Serialize for OptionSpec {
             OptionKind::Secret => "secret",
             OptionKind::Integer { .. } => "integer",
             OptionKind::Duration { .. } => "duration",
+            OptionKind::Bytes { .. } => "bytes",
+            OptionKind::Flag => "flag",
             OptionKind::Choice(_) => "choice",
             OptionKind::TimeZone => "time-zone",
             OptionKind::Properties => "properties",
@@ -179,10 +298,11 @@ impl Serialize for OptionSpec {
             Default::None => {}
             Default::Text(text) => out.serialize_field("default", text)?,
             Default::Number(number) => out.serialize_field("default", &number)?,
+            Default::Flag(flag) => out.serialize_field("default", &flag)?,
             Default::Described(text) => out.serialize_field("default-is", text)?,
         }
         match self.kind {
-            OptionKind::Integer { min, max } | OptionKind::Duration { min, max } => {
+            OptionKind::Integer { min, max } | OptionKind::Duration { min, max } | OptionKind::Bytes { min, max } => {
                 out.serialize_field("min", &min)?;
                 out.serialize_field("max", &max)?;
             }
@@ -204,13 +324,19 @@ mod tests {
             value if value % 1000 == 0 => format!("{} s", value / 1000),
             value => format!("{value} ms"),
         };
-        let is_duration = matches!(option.kind, OptionKind::Duration { .. });
+        let bytes = |value: i64| match value {
+            value if value % GIB == 0 => format!("{} gb", value / GIB),
+            value if value % MIB == 0 => format!("{} mb", value / MIB),
+            value => format!("{} kb", value / KIB),
+        };
         let values = match option.kind {
             OptionKind::Text | OptionKind::Secret | OptionKind::Properties => "text".to_owned(),
             OptionKind::Integer { min, max } => format!("integer, {min} to {max}"),
             OptionKind::Duration { min, max } => {
                 format!("duration, {} to {}", milliseconds(min), milliseconds(max))
             }
+            OptionKind::Bytes { min, max } => format!("size, {} to {}", bytes(min), bytes(max)),
+            OptionKind::Flag => "`true`, `false`".to_owned(),
             OptionKind::Choice(words) => format!("`{}`", words.join("`, `")),
             OptionKind::TimeZone => "`Asia/Shanghai`, `+08:00`".to_owned(),
         };
@@ -218,8 +344,12 @@ mod tests {
             Default::Required => "required".to_owned(),
             Default::None => String::new(),
             Default::Text(text) => format!("`{text}`"),
-            Default::Number(number) if is_duration => milliseconds(number),
-            Default::Number(number) => number.to_string(),
+            Default::Number(number) => match option.kind {
+                OptionKind::Duration { .. } => milliseconds(number),
+                OptionKind::Bytes { .. } => bytes(number),
+                _ => number.to_string(),
+            },
+            Default::Flag(flag) => format!("`{flag}`"),
             Default::Described(text) => text.to_owned(),
         };
         let name = match option.kind {

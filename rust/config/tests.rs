@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::options::{Default, OPTIONS, OptionKind};
 use super::*;
 
 fn minimal() -> Value {
@@ -40,6 +41,19 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(config.startup, StartupMode::Initial);
     assert_eq!(config.chunk_rows, 8096);
     assert_eq!(config.connect_timeout, Duration::from_secs(30));
+    assert_eq!(
+        (config.connect_retries, config.socket_timeout),
+        (3, Duration::from_secs(600))
+    );
+    let snapshot = config.snapshot;
+    assert_eq!((snapshot.connections, snapshot.fetch_rows), (2, 1024));
+    assert_eq!((snapshot.page_bytes, snapshot.round_bytes), (16 << 20, 64 << 20));
+    let log = config.log;
+    assert_eq!((log.fetch_rows, log.fragment_rows), (2000, 10_000));
+    assert_eq!((log.window_bytes, log.may_switch), (512 << 20, false));
+    assert_eq!((log.on_corruption, log.on_mismatch), (OnFault::Fail, OnFault::Fail));
+    assert_eq!(config.on_value_error, OnValueError::Fail);
+    assert_eq!(config.on_truncate, OnTruncate::Fail);
     assert_eq!((config.odbc_driver, config.odbc.len()), (None, 0));
     assert_eq!(config.checkpointing, Checkpointing::Aligned);
 }
@@ -57,6 +71,31 @@ fn what_is_set_is_taken() {
     );
     assert_eq!(
         with("connect.timeout", 5000).unwrap().connect_timeout,
+        Duration::from_secs(5)
+    );
+    let snapshot = |name: &str, value: i64| with(name, value).unwrap().snapshot;
+    assert_eq!(snapshot("scan.snapshot.connections", 5).connections, 5);
+    assert_eq!(snapshot("scan.snapshot.fetch.size", 5).fetch_rows, 5);
+    assert_eq!(snapshot("scan.snapshot.page.bytes", 5000).page_bytes, 5000);
+    assert_eq!(snapshot("scan.snapshot.round.bytes", 5000).round_bytes, 5000);
+    let log = |name: &str, value: Value| with(name, value).unwrap().log;
+    assert_eq!(log("log.fetch.size", 5.into()).fetch_rows, 5);
+    assert_eq!(log("log.window.bytes", (5 << 20).into()).window_bytes, 5 << 20);
+    assert!(log("log.switch", true.into()).may_switch);
+    assert_eq!(log("log.on-corruption", "skip".into()).on_corruption, OnFault::Skip);
+    assert_eq!(
+        log("log.on-dictionary-mismatch", "skip".into()).on_mismatch,
+        OnFault::Skip
+    );
+    assert_eq!(log("transaction.fragment.rows", 5.into()).fragment_rows, 5);
+    assert_eq!(
+        with("value.on-error", "null").unwrap().on_value_error,
+        OnValueError::Null
+    );
+    assert_eq!(with("on-truncate", "ignore").unwrap().on_truncate, OnTruncate::Ignore);
+    assert_eq!(with("connect.max-retries", 0).unwrap().connect_retries, 0);
+    assert_eq!(
+        with("socket.timeout", 5000).unwrap().socket_timeout,
         Duration::from_secs(5)
     );
     let odbc = with("odbc.Fetch", "1000").unwrap().odbc;
@@ -90,7 +129,7 @@ fn every_required_option_is_missed_by_name() {
 fn every_option_refuses_what_is_out_of_its_range_by_name() {
     for option in OPTIONS {
         match option.kind {
-            OptionKind::Integer { min, max } | OptionKind::Duration { min, max } => {
+            OptionKind::Integer { min, max } | OptionKind::Duration { min, max } | OptionKind::Bytes { min, max } => {
                 for good in [min, max] {
                     with(option.name, good).unwrap();
                 }
@@ -98,6 +137,14 @@ fn every_option_refuses_what_is_out_of_its_range_by_name() {
                     assert!(refusal(option.name, bad).contains(&format!("from {min} to {max}")));
                 }
                 assert!(refusal(option.name, "many").contains("must be an integer"));
+            }
+            OptionKind::Flag => {
+                [true, false]
+                    .iter()
+                    .for_each(|&flag| assert!(with(option.name, flag).is_ok()));
+                for bad in [Value::from("true"), Value::from(1)] {
+                    assert!(refusal(option.name, bad).contains("must be true or false"));
+                }
             }
             OptionKind::Choice(words) => {
                 words.iter().for_each(|&word| assert!(with(option.name, word).is_ok()));

@@ -57,6 +57,15 @@ pub enum MiningFault {
     TooLate,
 }
 
+/// A question that fails where the user lacks a right, or the server a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// A SELECT without rows, or a call that does nothing outside of a mining session.
+    pub query: Query,
+    /// What is needed for it, as the DBA grants it.
+    pub needs: String,
+}
+
 /// What differs between databases in mining their log through SQL.
 pub trait Mining: Dialect {
     /// `V` of design 3.1.4, one integer: no SELECT that has ended saw a commit beyond it.
@@ -75,11 +84,17 @@ pub trait Mining: Dialect {
     /// Names and values, texts both, of what [`Mining::judge_setup`] looks at.
     fn setup(&self) -> Query;
 
+    /// What tells whether the user has the rights that capture needs, each by itself; without those on the tables.
+    fn probes(&self) -> Vec<Probe>;
+
     /// Whether a server that is set up like this logs what is needed.
     ///
     /// # Errors
-    /// `Setup` or `LoggingMode`, with what is to be set.
+    /// `Setup` or `LoggingMode`, with what is to be set; `Several` where it is more than one thing.
     fn judge_setup(&self, settings: &[(String, String)]) -> Result<()>;
+
+    /// What to set so that the log holds whole rows, for a person.
+    fn logging_hint(&self) -> &'static str;
 
     /// Adds a file to the session, or begins a session with it.
     fn add_file(&self, path: &str, first: bool) -> String;

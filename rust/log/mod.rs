@@ -56,6 +56,11 @@ pub trait LogReader: Send {
 
     /// Which log this is.
     fn incarnation(&self) -> Incarnation;
+
+    /// How many records that could not be read were passed over, where the job is told to go on without them.
+    fn skipped_records(&self) -> u64 {
+        0
+    }
 }
 
 /// The pair that a log reader is opened at.

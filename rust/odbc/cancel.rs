@@ -60,6 +60,11 @@ impl CancelToken {
     /// of its own: never waits for the driver.
     pub fn close(&self) {
         self.0.closed.store(true, Ordering::SeqCst);
+        self.cancel_aside();
+    }
+
+    /// Has the running call cancelled on a thread of its own: never waits for the driver.
+    pub fn cancel_aside(&self) {
         if self.busy_for().is_none() || self.0.cancelling.swap(true, Ordering::SeqCst) {
             return;
         }

@@ -1,6 +1,7 @@
 //! What a reader needs of its database, so that it need not know which one it is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::Result;
 use crate::log::LogReader;
@@ -19,6 +20,12 @@ pub trait Connector: Send + Sync {
 
     /// Wakes what is stuck in a driver on any of the connections, and refuses further ones. Never blocks.
     fn cancel(&self);
+
+    /// How long the longest running call has been running; `None` between calls.
+    fn busy_for(&self) -> Option<Duration>;
+
+    /// Asks the driver to end the calls that have been running for so long; connections stay. Never blocks.
+    fn cancel_calls(&self, longer_than: Duration);
 }
 
 /// An open connection to the captured tables and their log.

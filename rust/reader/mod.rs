@@ -4,11 +4,16 @@ pub mod api;
 pub mod batch;
 pub mod capture;
 mod delivery;
+mod pages;
 mod shared;
+mod snapshot;
 mod source;
 pub mod state;
+mod streaming;
 #[cfg(test)]
 mod tests;
+mod threads;
+mod watch;
 mod worker;
 
 use std::sync::Arc;
@@ -18,13 +23,18 @@ use crate::config::Config;
 use crate::reader::api::SourceReader;
 use crate::reader::capture::Connector;
 use crate::reader::source::Reader;
+use crate::reader::watch::Watch;
 use crate::reader::worker::WorkerLimits;
 
 /// How long a closing reader waits for a driver that does not come back.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long beyond `socket.timeout` a call may run until it is cancelled, and again until it is given up.
+const CALL_GRACE: Duration = Duration::from_secs(5);
+
 /// The reader of a subtask. Connects to nothing yet: Flink calls this on the task thread.
 pub fn open(config: &Config, connector: Arc<dyn Connector>, subtask: u32) -> Arc<dyn SourceReader> {
-    let limits = WorkerLimits::new(config.chunk_rows);
-    Arc::new(Reader::new(connector, limits, subtask, CLOSE_PATIENCE))
+    let limits = WorkerLimits::of(config);
+    let watch = Watch::new(config.socket_timeout, CALL_GRACE);
+    Arc::new(Reader::new(connector, limits, subtask, CLOSE_PATIENCE, watch))
 }

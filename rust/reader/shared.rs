@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::gauges::{FETCH_LAG, Gauge, NEXT_SCN, SCN, UNDEFINED};
+use crate::gauges::{
+    FETCH_LAG, Gauge, NEXT_SCN, PAGES_READ, RECORDS_SKIPPED, ROUNDS_CLOSED, SCN, TRUNCATES_IGNORED, UNDEFINED,
+    VALUES_NULLED,
+};
 use crate::log::Progress;
 use crate::position::Scn;
 use crate::reader::api::Metric;
@@ -19,6 +22,7 @@ pub(super) struct Shared {
     next_scn: AtomicU64,
     /// In milliseconds.
     fetch_lag: AtomicI64,
+    pub(super) counts: Counts,
 }
 
 impl Default for Shared {
@@ -28,7 +32,39 @@ impl Default for Shared {
             scn: AtomicU64::default(),
             next_scn: AtomicU64::default(),
             fetch_lag: AtomicI64::new(UNDEFINED),
+            counts: Counts::default(),
         }
+    }
+}
+
+/// What was read, and what was passed over; nothing of this is passed over in silence.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pages: AtomicU64,
+    rounds: AtomicU64,
+    /// Log records, while pages were corrected and in the log phase: two log readers, each with a count of its own.
+    skipped: [AtomicU64; 2],
+    nulled: AtomicU64,
+    truncates: AtomicU64,
+}
+
+impl Counts {
+    /// A round was closed; `skipped` is the count of its log reader.
+    pub(super) fn round_closed(&self, pages: usize, skipped: u64) {
+        self.pages.fetch_add(pages as u64, Ordering::Relaxed);
+        self.rounds.fetch_add(1, Ordering::Relaxed);
+        self.skipped[0].store(skipped, Ordering::Relaxed);
+    }
+
+    /// The counts of the log phase.
+    pub(super) fn note_stream(&self, skipped: u64, truncates: u64) {
+        self.skipped[1].store(skipped, Ordering::Relaxed);
+        self.truncates.store(truncates, Ordering::Relaxed);
+    }
+
+    /// The count of the one codec.
+    pub(super) fn note_nulled(&self, nulled: u64) {
+        self.nulled.store(nulled, Ordering::Relaxed);
     }
 }
 
@@ -80,11 +116,17 @@ impl Shared {
             name: gauge.name,
             value,
         };
-        let scn = |scn: &AtomicU64| i64::try_from(scn.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
+        let counts = &self.counts;
+        let count = |count: &AtomicU64| i64::try_from(count.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
         vec![
             gauge(FETCH_LAG, self.fetch_lag.load(Ordering::Relaxed)),
-            gauge(SCN, scn(&self.scn)),
-            gauge(NEXT_SCN, scn(&self.next_scn)),
+            gauge(SCN, count(&self.scn)),
+            gauge(NEXT_SCN, count(&self.next_scn)),
+            gauge(PAGES_READ, count(&counts.pages)),
+            gauge(ROUNDS_CLOSED, count(&counts.rounds)),
+            gauge(RECORDS_SKIPPED, counts.skipped.iter().map(count).sum()),
+            gauge(VALUES_NULLED, count(&counts.nulled)),
+            gauge(TRUNCATES_IGNORED, count(&counts.truncates)),
         ]
     }
 }

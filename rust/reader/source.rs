@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded, select};
 
@@ -12,6 +11,8 @@ use crate::reader::api::{Message, Metric, RowsOut, SourceReader};
 use crate::reader::capture::Connector;
 use crate::reader::shared::{Inner, Shared};
 use crate::reader::state::Todo;
+use crate::reader::threads::Threads;
+use crate::reader::watch::Watch;
 use crate::reader::worker::{Output, Worker, WorkerLimits};
 use crate::split::{Split, ToEnumerator, ToReader};
 use crate::stop::{Stop, Stopped};
@@ -27,16 +28,23 @@ pub(super) struct Reader {
     wake: Sender<()>,
     out: Receiver<Result<Output>>,
     worker: Mutex<Option<Worker>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Arc<Threads>,
+    watch: Watch,
     /// The worker has sent its last; what it failed with was handed out.
     failed: AtomicBool,
-    subtask: u32,
     /// How long `close` waits for the worker.
     patience: Duration,
 }
 
 impl Reader {
-    pub(super) fn new(connector: Arc<dyn Connector>, limits: WorkerLimits, subtask: u32, patience: Duration) -> Self {
+    pub(super) fn new(
+        connector: Arc<dyn Connector>,
+        limits: WorkerLimits,
+        subtask: u32,
+        patience: Duration,
+        watch: Watch,
+    ) -> Self {
+        let threads = Arc::new(Threads::default());
         let shared = Arc::new(Shared::default());
         let (stop, stopped) = Stop::new();
         let (wake, woken) = bounded(1);
@@ -49,6 +57,8 @@ impl Reader {
             wake: woken,
             stopped: stopped.clone(),
             batches: 0,
+            name: format!("tidemark-reader-{subtask}"),
+            threads: threads.clone(),
         };
         Reader {
             connector,
@@ -58,9 +68,9 @@ impl Reader {
             wake,
             out,
             worker: Mutex::new(Some(worker)),
-            thread: Mutex::new(None),
+            threads,
+            watch,
             failed: AtomicBool::new(false),
-            subtask,
             patience,
         }
     }
@@ -109,11 +119,7 @@ impl SourceReader for Reader {
         };
         let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
         let worker = worker.ok_or_else(|| Error::from(ErrorKind::Internal("started twice".into())))?;
-        let thread = std::thread::Builder::new()
-            .name(format!("tidemark-reader-{}", self.subtask))
-            .spawn(move || worker.run())
-            .map_err(|error| ErrorKind::Internal(format!("no thread could be started: {error}")))?;
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        self.threads.spawn(worker.name.clone(), move || worker.run())?;
         Ok(events)
     }
 
@@ -162,7 +168,7 @@ impl SourceReader for Reader {
                 self.failed.store(true, Ordering::Relaxed);
                 Err(error)
             }
-            Err(RecvTimeoutError::Timeout) => Ok(Message::Nothing),
+            Err(RecvTimeoutError::Timeout) => self.watch.look(&*self.connector).map(|()| Message::Nothing),
             Err(RecvTimeoutError::Disconnected) if self.failed.load(Ordering::Relaxed) => Err(ErrorKind::Closed.into()),
             // The worker ends by itself only when nothing is left to do; what it sent last may still be on its way out.
             Err(RecvTimeoutError::Disconnected) => Ok(Message::End),
@@ -203,7 +209,9 @@ impl SourceReader for Reader {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        self.shared.metrics()
+        let mut metrics = self.shared.metrics();
+        metrics.push(self.watch.metric());
+        metrics
     }
 
     fn cancel(&self) {
@@ -213,19 +221,11 @@ impl SourceReader for Reader {
 
     fn close(&self) {
         self.cancel();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(thread) = thread else { return };
-        let deadline = Instant::now() + self.patience;
-        while !thread.is_finished() {
-            if Instant::now() >= deadline {
-                log::warn!("a reader's thread hangs in its driver and is abandoned with its connections");
-                return;
-            }
-            // The driver may have begun another call between two of these.
-            self.connector.cancel();
-            std::thread::sleep(Duration::from_millis(10));
+        let patience = self.watch.patience(self.patience);
+        // The driver may have begun another call between two of these.
+        let running = self.threads.wait(patience, || self.connector.cancel());
+        if running > 0 {
+            self.watch.abandon(running);
         }
-        // It has caught its own panics.
-        let _ = thread.join();
     }
 }

@@ -1,13 +1,14 @@
 //! The reader over a database that is made up here: what leaves it, what its state says in between, and how it ends.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use super::api::{Message, RowsOut, SourceReader};
 use super::capture::{Capture, Connector};
 use super::source::Reader;
+use super::watch::Watch;
 use super::worker::WorkerLimits;
 use crate::error::{ErrorKind, Result};
 use crate::gauges::{FETCH_LAG, UNDEFINED};
@@ -21,6 +22,9 @@ use crate::split::{Chunk, FinishedRange, Key, KeyRange, Split, StreamSplit, Tabl
 
 const WAIT: Duration = Duration::from_secs(20);
 
+/// What counts as a call that hangs, here; nothing waits for it.
+const WATCHED: Duration = Duration::from_millis(100);
+
 /// Keys 0..rows, one byte each; the row is its key twice.
 #[derive(Clone)]
 struct Fake(Arc<World>);
@@ -31,6 +35,12 @@ struct World {
     log: Mutex<VecDeque<LogEvent>>,
     /// SELECTs wait while this is set, until cancelled.
     hang: Mutex<bool>,
+    /// SELECTs that are under way, and how many there must be at once before any goes on.
+    together: Mutex<(usize, usize)>,
+    /// Whether a SELECT that hangs does not mind being cancelled, and how often its call was.
+    deaf: AtomicBool,
+    calls_cancelled: AtomicU64,
+    fails_at: Mutex<Option<u8>>,
     changed: Condvar,
     cancelled: AtomicBool,
     panics: bool,
@@ -41,6 +51,10 @@ fn fake(rows: u8, hang: bool, panics: bool) -> Fake {
         rows,
         log: Mutex::default(),
         hang: Mutex::new(hang),
+        together: Mutex::new((0, 1)),
+        deaf: AtomicBool::new(false),
+        calls_cancelled: AtomicU64::new(0),
+        fails_at: Mutex::new(None),
         changed: Condvar::new(),
         cancelled: AtomicBool::new(false),
         panics,
@@ -58,7 +72,8 @@ fn reader(fake: &Fake) -> Reader {
     let mut limits = WorkerLimits::new(100);
     limits.batch.rows = 3;
     limits.idle = (Duration::from_millis(1), Duration::from_millis(2));
-    Reader::new(Arc::new(fake.clone()), limits, 0, Duration::from_secs(5))
+    let watch = Watch::new(WATCHED, WATCHED);
+    Reader::new(Arc::new(fake.clone()), limits, 0, Duration::from_secs(5), watch)
 }
 
 impl Connector for Fake {
@@ -69,6 +84,17 @@ impl Connector for Fake {
     fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         self.0.changed.notify_all();
+    }
+
+    fn busy_for(&self) -> Option<Duration> {
+        // Longer at each look.
+        let looks = self.0.calls_cancelled.load(Ordering::SeqCst) as u32;
+        self.0.deaf.load(Ordering::SeqCst).then(|| (looks + 2) * WATCHED)
+    }
+
+    fn cancel_calls(&self, longer_than: Duration) {
+        assert_eq!(longer_than, 2 * WATCHED);
+        self.0.calls_cancelled.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -99,13 +125,31 @@ impl Capture for FakeCapture {
     }
 }
 
+impl Fake {
+    /// Waits for the others that must be there at once.
+    fn meet(&self) {
+        let mut together = self.0.together.lock().unwrap();
+        together.0 += 1;
+        self.0.changed.notify_all();
+        while together.0 < together.1 && !self.0.cancelled.load(Ordering::SeqCst) {
+            together = self.0.changed.wait(together).unwrap();
+        }
+    }
+}
+
 impl PageSource for Fake {
     fn select(&mut self, chunk: &Chunk, limit: PageLimit, into: &mut PageRows) -> Result<Option<Key>> {
         assert!(!self.0.panics, "the driver is broken: {}", 7);
+        self.meet();
+        let fails_at = *self.0.fails_at.lock().unwrap();
+        if fails_at.is_some() && fails_at == chunk.range.lower.as_ref().map(|key| key.0[0]) {
+            return Err(ErrorKind::Catalog("this page cannot be read".into()).into());
+        }
         let mut hang = self.0.hang.lock().unwrap();
-        while *hang && !self.0.cancelled.load(Ordering::SeqCst) {
+        while *hang && (self.0.deaf.load(Ordering::SeqCst) || !self.0.cancelled.load(Ordering::SeqCst)) {
             hang = self.0.changed.wait(hang).unwrap();
         }
+        drop(hang);
         if self.0.cancelled.load(Ordering::SeqCst) {
             return Err(ErrorKind::Closed.into());
         }
@@ -505,4 +549,131 @@ fn a_panic_of_the_worker_is_an_error_with_its_text() {
         "and is told once"
     );
     reader.close();
+}
+
+/// What leaves the reader until `done`, requests on the way answered from `chunks`.
+fn feed(reader: &Reader, chunks: Vec<Chunk>, mut done: impl FnMut(&Message) -> bool) {
+    let mut chunks = VecDeque::from(chunks);
+    loop {
+        let message = next(reader);
+        if let Message::Events(events) = &message {
+            for event in events.iter().filter(|event| **event == ToEnumerator::Request) {
+                assert_eq!(*event, ToEnumerator::Request);
+                match chunks.pop_front() {
+                    Some(chunk) => drop(reader.add_splits(vec![Split::Chunk(chunk)]).unwrap()),
+                    None => drop(reader.handle(ToReader::NoneNow).unwrap()),
+                }
+            }
+        }
+        if done(&message) {
+            return;
+        }
+    }
+}
+
+fn metric(reader: &Reader, name: &str) -> i64 {
+    let metrics = reader.metrics();
+    metrics.iter().find(|metric| metric.name == name).unwrap().value
+}
+
+fn three_chunks() -> Vec<Chunk> {
+    vec![chunk(None, Some(2)), chunk(Some(2), Some(4)), chunk(Some(4), None)]
+}
+
+#[test]
+fn pages_of_a_round_are_read_at_the_same_time_and_go_out_in_key_order() {
+    let fake = fake(6, false, false);
+    // With fewer at once this hangs until the test's patience is over.
+    fake.0.together.lock().unwrap().1 = 2;
+    let reader = reader(&fake);
+    reader.start().unwrap();
+    let mut keys = Vec::new();
+    feed(&reader, three_chunks(), |message| {
+        if let Message::Rows(batch) = message {
+            let rows = batch.rows() as usize;
+            keys.extend(batch.bytes()[24..24 + 2 * rows].iter().step_by(2).copied());
+            reader.consumed(batch.number()).unwrap();
+        }
+        keys.len() == 6
+    });
+    assert_eq!(keys, [0, 1, 2, 3, 4, 5]);
+    assert_eq!((metric(&reader, "pagesRead"), metric(&reader, "roundsClosed")), (3, 1));
+    reader.close();
+}
+
+#[test]
+fn an_error_of_one_page_ends_the_round_while_another_page_hangs() {
+    let fake = fake(6, true, false);
+    *fake.0.fails_at.lock().unwrap() = Some(2);
+    fake.0.together.lock().unwrap().1 = 2;
+    let reader = reader(&fake);
+    reader.start().unwrap();
+    reader
+        .add_splits(three_chunks().into_iter().map(Split::Chunk).collect())
+        .unwrap();
+    let error = loop {
+        match reader.next(WAIT) {
+            Ok(Message::Rows(_)) => panic!("a page of a broken round went out"),
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(error.to_string().contains("this page cannot be read"), "{error}");
+    assert!(error.to_string().contains("BIZ.T"), "{error}");
+    reader.close();
+}
+
+/// Waits until so many SELECTs are under way.
+fn under_way(fake: &Fake, selects: usize) {
+    let mut together = fake.0.together.lock().unwrap();
+    while together.0 < selects {
+        let (guard, waited) = fake.0.changed.wait_timeout(together, WAIT).unwrap();
+        assert!(!waited.timed_out(), "{} SELECTs are under way", guard.0);
+        together = guard;
+    }
+}
+
+#[test]
+fn closing_wakes_all_pages_that_hang() {
+    let fake = fake(6, true, false);
+    let reader = reader(&fake);
+    reader.start().unwrap();
+    reader
+        .add_splits(three_chunks().into_iter().map(Split::Chunk).collect())
+        .unwrap();
+    under_way(&fake, 2);
+    reader.cancel();
+    reader.close();
+    assert_eq!(
+        Arc::strong_count(&fake.0),
+        2,
+        "only the reader's connector and the test have it"
+    );
+}
+
+#[test]
+fn a_call_that_does_not_mind_being_cancelled_is_given_up_and_counted() {
+    let fake = fake(6, true, false);
+    let reader = reader(&fake);
+    let before = metric(&reader, "callsAbandoned");
+    reader.start().unwrap();
+    reader.add_splits(vec![Split::Chunk(chunk(None, None))]).unwrap();
+    under_way(&fake, 1);
+    fake.0.deaf.store(true, Ordering::SeqCst);
+    let error = loop {
+        match reader.next(Duration::from_millis(1)) {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error.kind(), ErrorKind::Timeout { .. }), "{error}");
+    assert_eq!(
+        fake.0.calls_cancelled.load(Ordering::SeqCst),
+        1,
+        "it was cancelled before"
+    );
+    reader.close();
+    assert_eq!(metric(&reader, "callsAbandoned"), before + 1);
+    *fake.0.hang.lock().unwrap() = false;
+    fake.0.changed.notify_all();
 }

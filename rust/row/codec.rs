@@ -104,11 +104,6 @@ impl Codec {
         self.tables.get(table as usize).map_or(&[], |plan| &plan.needed)
     }
 
-    /// How many values went out as NULL because they did not fit.
-    pub fn nulled_values(&self) -> u64 {
-        self.nulled.load(Ordering::Relaxed)
-    }
-
     /// The key of an image for a person: `ID=5, CODE='a'`.
     pub fn key_text(&self, table: u32, values: &ValueBuffer, image: Image) -> String {
         match self.plan(table) {
@@ -159,9 +154,14 @@ impl Codec {
         }
         match conversion.write(writer, at, value, &self.zone) {
             Ok(()) => Ok(()),
-            Err(_) if self.on_error == OnValueError::Null && row.plan.fields[at].nullable => {
+            Err(refusal) if self.on_error == OnValueError::Null && row.plan.fields[at].nullable => {
                 writer.put_null(at);
-                self.nulled.fetch_add(1, Ordering::Relaxed);
+                if self.nulled.fetch_add(1, Ordering::Relaxed) == 0 {
+                    log::warn!(
+                        "values go out as NULL, as value.on-error = 'null' asks for; the first: {}",
+                        row.refused(at, refusal)
+                    );
+                }
                 Ok(())
             }
             Err(refusal) => Err(row.refused(at, refusal)),
@@ -257,6 +257,10 @@ impl RowCodec for Codec {
         };
         let start = out.len();
         self.write(&row, out).inspect_err(|_| out.truncate(start))
+    }
+
+    fn nulled_values(&self) -> u64 {
+        self.nulled.load(Ordering::Relaxed)
     }
 }
 

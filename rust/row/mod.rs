@@ -74,4 +74,9 @@ pub trait RowCodec: Send + Sync {
         origin: &RowOrigin,
         out: &mut Vec<u8>,
     ) -> Result<()>;
+
+    /// How many values went out as NULL because they did not fit (`value.on-error = null`).
+    fn nulled_values(&self) -> u64 {
+        0
+    }
 }

@@ -238,6 +238,11 @@ impl Rounds {
         self.pages.len()
     }
 
+    /// How many log records were passed over.
+    pub fn skipped_records(&self) -> u64 {
+        self.log.skipped_records()
+    }
+
     /// Where the log reader stands.
     pub fn progress(&self) -> Progress {
         self.log.progress()

@@ -14,9 +14,6 @@ use crate::row::{RowCodec, RowKind, RowOrigin};
 use crate::snapshot::{PageLimit, PageRows, PageSource, fetch};
 use crate::split::{Chunk, Key, TableName};
 
-/// Rows a fetch; more do not make it faster.
-const BATCH_ROWS: usize = 1024;
-
 /// Rows a fetch where values of any length are among them: all those of a batch are in memory at once.
 const LONG_BATCH_ROWS: usize = 16;
 
@@ -41,8 +38,8 @@ struct PageTable {
 }
 
 impl PageReader {
-    /// A reader over a connection of its own. Tables stand at their numbers in the reader's table list, each with the
-    /// columns that must be read, key columns among them.
+    /// A reader over a connection of its own, `fetch_rows` at once. Tables stand at their numbers in the reader's table
+    /// list, each with the columns that must be read, key columns among them.
     ///
     /// # Errors
     /// `Catalog`: a table or a column cannot be read.
@@ -51,9 +48,11 @@ impl PageReader {
         dialect: Arc<dyn Dialect>,
         codec: Arc<dyn RowCodec>,
         tables: &[(Arc<Table>, &[bool])],
+        fetch_rows: usize,
     ) -> Result<Self> {
         let tables = tables.iter().zip(0..).map(|((table, needed), number)| {
-            let plan = PageTable::new(number, table.clone(), needed).map_err(|error| error.on(&table.name))?;
+            let plan =
+                PageTable::new(number, table.clone(), needed, fetch_rows).map_err(|error| error.on(&table.name))?;
             Ok((table.name.clone(), plan))
         });
         Ok(PageReader {
@@ -72,7 +71,7 @@ impl PageReader {
 }
 
 impl PageTable {
-    fn new(number: u32, table: Arc<Table>, needed: &[bool]) -> Result<Self> {
+    fn new(number: u32, table: Arc<Table>, needed: &[bool], fetch_rows: usize) -> Result<Self> {
         let mut columns: Vec<usize> = (0..table.columns.len())
             .filter(|column| needed.get(*column) == Some(&true))
             .collect();
@@ -86,7 +85,11 @@ impl PageTable {
             specs: columns.iter().map(spec).collect::<Result<_>>()?,
             columns,
             table,
-            batch_rows: if any_long { LONG_BATCH_ROWS } else { BATCH_ROWS },
+            batch_rows: if any_long {
+                fetch_rows.min(LONG_BATCH_ROWS)
+            } else {
+                fetch_rows
+            },
         })
     }
 

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tidemark::database::Database;
 use tidemark::error::Result;
@@ -60,6 +61,14 @@ impl Connector for Watched {
 
     fn cancel(&self) {
         Connector::cancel(&self.database);
+    }
+
+    fn busy_for(&self) -> Option<Duration> {
+        self.database.busy_for()
+    }
+
+    fn cancel_calls(&self, longer_than: Duration) {
+        self.database.cancel_calls(longer_than);
     }
 }
 

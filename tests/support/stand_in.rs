@@ -91,6 +91,11 @@ impl StandIn {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// What its script said of it: HOST, PORT, DATABASE, USER, PASSWORD, ADMIN, ADMIN_PASSWORD.
+    pub fn value(&self, key: &str) -> &str {
+        &self.connection[key]
+    }
+
     /// Where it lives.
     pub fn directory(&self) -> &std::path::Path {
         &self.directory

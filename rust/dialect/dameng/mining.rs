@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::{Dameng, NAME, text};
 use crate::dialect::Query;
-use crate::dialect::mining::{Mining, MiningFault, Operation};
-use crate::error::{ErrorKind, Result};
+use crate::dialect::mining::{Mining, MiningFault, Operation, Probe};
+use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::ColumnSpec;
 use crate::position::{Scn, Xid};
 use crate::split::TableName;
@@ -23,6 +23,16 @@ const REDO: ColumnSpec = ColumnSpec::Text { bytes: 8000 };
 
 /// Operations whose records concern one object only, and need not be read for other objects than the captured tables.
 const OF_OBJECTS: &str = "1, 2, 3, 4, 5, 13, 14, 37";
+
+/// What is read beside the dictionary and the captured tables.
+const VIEWS: [&str; 6] = [
+    "V$DM_INI",
+    "V$DATABASE",
+    "V$ARCH_FILE",
+    "V$RLOG",
+    "V$TRX",
+    "V$LOGMNR_CONTENTS",
+];
 
 impl Mining for Dameng {
     fn visible_end(&self) -> Query {
@@ -85,30 +95,50 @@ impl Mining for Dameng {
                 .find(|(name, _)| name == wanted)
                 .map_or("missing", |(_, value)| value.trim())
         };
+        let mut faults: Vec<Error> = Vec::new();
         if value("ARCH_MODE") != "Y" || value("ARCH_INI") != "1" {
-            return Err(ErrorKind::Setup(
-                "the database does not archive its log (V$DATABASE.ARCH_MODE must be 'Y', ARCH_INI 1)".into(),
-            )
-            .into());
+            let text = "the database does not archive its log (V$DATABASE.ARCH_MODE must be 'Y', ARCH_INI 1)";
+            faults.push(ErrorKind::Setup(text.into()).into());
         }
-        match value("RLOG_APPEND_LOGIC") {
-            "2" => {}
-            other => {
-                return Err(ErrorKind::LoggingMode(format!(
-                    "RLOG_APPEND_LOGIC is {other} and must be 2, else rows are not logged whole: \
-                     SP_SET_PARA_VALUE(1, 'RLOG_APPEND_LOGIC', 2)"
-                ))
-                .into());
-            }
+        let logic = value("RLOG_APPEND_LOGIC");
+        if logic != "2" {
+            let text = format!(
+                "RLOG_APPEND_LOGIC is {logic} and must be 2, else rows are not logged whole: \
+                 SP_SET_PARA_VALUE(1, 'RLOG_APPEND_LOGIC', 2)"
+            );
+            faults.push(ErrorKind::LoggingMode(text).into());
         }
-        match value("RLOG_IGNORE_TABLE_SET") {
-            "1" => Ok(()),
-            other => Err(ErrorKind::LoggingMode(format!(
-                "RLOG_IGNORE_TABLE_SET is {other} and must be 1, else only tables with ADD LOGIC LOG are logged: \
+        let ignore = value("RLOG_IGNORE_TABLE_SET");
+        if ignore != "1" {
+            let text = format!(
+                "RLOG_IGNORE_TABLE_SET is {ignore} and must be 1, else only tables with ADD LOGIC LOG are logged: \
                  SP_SET_PARA_VALUE(1, 'RLOG_IGNORE_TABLE_SET', 1)"
-            ))
-            .into()),
+            );
+            faults.push(ErrorKind::LoggingMode(text).into());
         }
+        Error::all(faults)
+    }
+
+    fn probes(&self) -> Vec<Probe> {
+        let view = |name: &&str| Probe {
+            query: Query {
+                sql: format!(r#"SELECT 1 FROM "SYS"."{name}" WHERE 1 = 0"#),
+                columns: vec![ColumnSpec::Int],
+            },
+            needs: format!("GRANT SELECT ON SYS.{name}"),
+        };
+        let package = Probe {
+            query: Query {
+                sql: self.end(),
+                columns: Vec::new(),
+            },
+            needs: "SP_CREATE_SYSTEM_PACKAGES(1, 'DBMS_LOGMNR') and GRANT EXECUTE ON SYS.DBMS_LOGMNR".to_owned(),
+        };
+        VIEWS.iter().map(view).chain([package]).collect()
+    }
+
+    fn logging_hint(&self) -> &'static str {
+        "RLOG_APPEND_LOGIC must have been 2 when it was written: SP_SET_PARA_VALUE(1, 'RLOG_APPEND_LOGIC', 2)"
     }
 
     fn add_file(&self, path: &str, first: bool) -> String {

@@ -317,4 +317,13 @@ fn a_server_that_does_not_log_enough_is_refused_with_what_to_set() {
     }
     assert!(Dameng.judge_setup(&settings("Y", "2", "0")).is_err());
     assert!(Dameng.judge_setup(&[]).is_err());
+    let text = Dameng.judge_setup(&settings("N", "1", "0")).unwrap_err().to_string();
+    for part in [
+        "TM-1005 3 things",
+        "ARCH_MODE",
+        "RLOG_APPEND_LOGIC is 1",
+        "RLOG_IGNORE_TABLE_SET is 0",
+    ] {
+        assert!(text.contains(part), "{part} is missing in {text}");
+    }
 }

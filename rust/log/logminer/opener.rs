@@ -53,6 +53,6 @@ impl LogMiner {
 
     fn session(&self, connection: Connection) -> Result<Session> {
         let names: Vec<&TableName> = self.tables.iter().map(|captured| &*captured.table.name).collect();
-        Session::new(connection, Arc::clone(&self.dialect), &names)
+        Session::new(connection, Arc::clone(&self.dialect), &names, self.settings.fetch_rows)
     }
 }

@@ -20,6 +20,8 @@ use crate::row::zone::Zone;
 /// What a job says about reading the log.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// `log.fetch.size`: rows of one fetch.
+    pub fetch_rows: usize,
     /// `log.window.bytes`: files of one mining call.
     pub window_bytes: u64,
     /// Where fragments end.
@@ -43,6 +45,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
+            fetch_rows: 2_000,
             window_bytes: 512 << 20,
             fragment: FragmentLimit {
                 rows: 10_000,
@@ -430,5 +433,9 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
 
     fn incarnation(&self) -> Incarnation {
         self.incarnation
+    }
+
+    fn skipped_records(&self) -> u64 {
+        self.faults.skipped.corrupt + self.faults.skipped.mismatched
     }
 }

@@ -10,23 +10,27 @@ use crate::odbc::{Batch, Column, Connection, Field};
 use crate::position::{Incarnation, Scn, Xid};
 use crate::split::TableName;
 
-/// Rows of one fetch; the connection takes fewer where its buffers would grow too large.
-const BATCH_ROWS: usize = 2_000;
-
 /// A connection that mines and asks, one after the other.
 pub struct Session {
     connection: Connection,
     dialect: Arc<dyn Mining>,
     incarnation: Incarnation,
     contents: Query,
+    fetch_rows: usize,
 }
 
 impl Session {
-    /// A session for the changes of the given tables. Checks that the server logs what is needed.
+    /// A session for the changes of the given tables, read `fetch_rows` at once; the connection takes fewer where its
+    /// buffers would grow too large. Checks that the server logs what is needed.
     ///
     /// # Errors
     /// `Setup` and `LoggingMode` with what is to be set; database errors.
-    pub fn new(mut connection: Connection, dialect: Arc<dyn Mining>, tables: &[&TableName]) -> Result<Self> {
+    pub fn new(
+        mut connection: Connection,
+        dialect: Arc<dyn Mining>,
+        tables: &[&TableName],
+        fetch_rows: usize,
+    ) -> Result<Self> {
         let setup = dialect.setup();
         let settings = connection
             .rows(&setup.sql, &setup.columns)
@@ -38,6 +42,7 @@ impl Session {
         dialect.judge_setup(&settings)?;
         let mut session = Session {
             contents: dialect.contents(tables),
+            fetch_rows,
             incarnation: Incarnation(0),
             connection,
             dialect,
@@ -82,9 +87,10 @@ impl Session {
             connection,
             contents,
             dialect,
+            fetch_rows,
             ..
         } = self;
-        let mut cursor = connection.query(&contents.sql, &contents.columns, BATCH_ROWS)?;
+        let mut cursor = connection.query(&contents.sql, &contents.columns, *fetch_rows)?;
         while let Some(batch) = cursor.next()? {
             let columns = Columns::of(&batch);
             for nth in 0..batch.rows() {

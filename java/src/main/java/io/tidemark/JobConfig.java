@@ -3,6 +3,7 @@ package io.tidemark;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ObjectNode;
@@ -44,6 +45,10 @@ final class JobConfig {
       options.put(name, (Integer) value);
     } else if (value instanceof Duration) {
       options.put(name, ((Duration) value).toMillis());
+    } else if (value instanceof MemorySize) {
+      options.put(name, ((MemorySize) value).getBytes());
+    } else if (value instanceof Boolean) {
+      options.put(name, (Boolean) value);
     } else {
       options.put(name, (String) value);
     }

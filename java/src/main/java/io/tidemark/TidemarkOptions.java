@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ConfigOptions;
+import org.apache.flink.configuration.MemorySize;
 
 /**
  * The options that a job sets. The core has the table of them ({@code rust/config/options.rs}): a
@@ -59,11 +60,97 @@ public final class TidemarkOptions {
           .withDescription(
               "Rows of a chunk as it is planned, and at most of a page as it is read.");
 
+  public static final ConfigOption<Integer> SCAN_SNAPSHOT_CONNECTIONS =
+      ConfigOptions.key("scan.snapshot.connections")
+          .intType()
+          .defaultValue(2)
+          .withDescription("Connections over which one reader reads pages at the same time.");
+
+  public static final ConfigOption<Integer> SCAN_SNAPSHOT_FETCH_SIZE =
+      ConfigOptions.key("scan.snapshot.fetch.size")
+          .intType()
+          .defaultValue(1024)
+          .withDescription("Rows of one fetch while a page is read.");
+
+  public static final ConfigOption<MemorySize> SCAN_SNAPSHOT_PAGE_BYTES =
+      ConfigOptions.key("scan.snapshot.page.bytes")
+          .memoryType()
+          .defaultValue(MemorySize.ofMebiBytes(16))
+          .withDescription("Bytes at which a page ends.");
+
+  public static final ConfigOption<MemorySize> SCAN_SNAPSHOT_ROUND_BYTES =
+      ConfigOptions.key("scan.snapshot.round.bytes")
+          .memoryType()
+          .defaultValue(MemorySize.ofMebiBytes(64))
+          .withDescription("Bytes of the pages that one advance of the log corrects together.");
+
+  public static final ConfigOption<Integer> LOG_FETCH_SIZE =
+      ConfigOptions.key("log.fetch.size")
+          .intType()
+          .defaultValue(2000)
+          .withDescription("Rows of one fetch while the log is read.");
+
+  public static final ConfigOption<MemorySize> LOG_WINDOW_BYTES =
+      ConfigOptions.key("log.window.bytes")
+          .memoryType()
+          .defaultValue(MemorySize.ofMebiBytes(512))
+          .withDescription("Bytes of log files that one mining call reads.");
+
+  public static final ConfigOption<Boolean> LOG_SWITCH =
+      ConfigOptions.key("log.switch")
+          .booleanType()
+          .defaultValue(false)
+          .withDescription("Whether the server may be told to begin a new log file.");
+
+  public static final ConfigOption<String> LOG_ON_CORRUPTION =
+      ConfigOptions.key("log.on-corruption")
+          .stringType()
+          .defaultValue("fail")
+          .withDescription("What to do about a log record that cannot be read: 'fail' or 'skip'.");
+
+  public static final ConfigOption<String> LOG_ON_DICTIONARY_MISMATCH =
+      ConfigOptions.key("log.on-dictionary-mismatch")
+          .stringType()
+          .defaultValue("fail")
+          .withDescription(
+              "What to do about a record of another shape of its table: 'fail' or 'skip'.");
+
+  public static final ConfigOption<Integer> TRANSACTION_FRAGMENT_ROWS =
+      ConfigOptions.key("transaction.fragment.rows")
+          .intType()
+          .defaultValue(10_000)
+          .withDescription("Rows of a committed transaction that are handed on at once.");
+
+  public static final ConfigOption<String> VALUE_ON_ERROR =
+      ConfigOptions.key("value.on-error")
+          .stringType()
+          .defaultValue("fail")
+          .withDescription(
+              "What to do about a value that does not fit its type: 'fail' or 'null'.");
+
+  public static final ConfigOption<String> ON_TRUNCATE =
+      ConfigOptions.key("on-truncate")
+          .stringType()
+          .defaultValue("fail")
+          .withDescription("What to do when the table is truncated: 'fail' or 'ignore'.");
+
   public static final ConfigOption<Duration> CONNECT_TIMEOUT =
       ConfigOptions.key("connect.timeout")
           .durationType()
           .defaultValue(Duration.ofSeconds(30))
           .withDescription("How long to wait for a connection.");
+
+  public static final ConfigOption<Integer> CONNECT_MAX_RETRIES =
+      ConfigOptions.key("connect.max-retries")
+          .intType()
+          .defaultValue(3)
+          .withDescription("How often a connection that could not be had is tried again.");
+
+  public static final ConfigOption<Duration> SOCKET_TIMEOUT =
+      ConfigOptions.key("socket.timeout")
+          .durationType()
+          .defaultValue(Duration.ofMinutes(10))
+          .withDescription("How long a statement may take.");
 
   public static final ConfigOption<String> SERVER_TIME_ZONE =
       ConfigOptions.key("server-time-zone")
@@ -91,7 +178,21 @@ public final class TidemarkOptions {
           PORT,
           SCAN_STARTUP_MODE,
           SCAN_INCREMENTAL_SNAPSHOT_CHUNK_SIZE,
+          SCAN_SNAPSHOT_CONNECTIONS,
+          SCAN_SNAPSHOT_FETCH_SIZE,
+          SCAN_SNAPSHOT_PAGE_BYTES,
+          SCAN_SNAPSHOT_ROUND_BYTES,
+          LOG_FETCH_SIZE,
+          LOG_WINDOW_BYTES,
+          LOG_SWITCH,
+          LOG_ON_CORRUPTION,
+          LOG_ON_DICTIONARY_MISMATCH,
+          TRANSACTION_FRAGMENT_ROWS,
+          VALUE_ON_ERROR,
+          ON_TRUNCATE,
           CONNECT_TIMEOUT,
+          CONNECT_MAX_RETRIES,
+          SOCKET_TIMEOUT,
           SERVER_TIME_ZONE,
           ODBC_DRIVER);
 

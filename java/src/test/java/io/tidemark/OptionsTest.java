@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.configuration.MemorySize;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.junit.jupiter.api.Test;
@@ -37,17 +38,24 @@ class OptionsTest {
         return "Integer";
       case "duration":
         return "Duration";
+      case "bytes":
+        return "MemorySize";
+      case "flag":
+        return "Boolean";
       default:
         return "String";
     }
   }
 
   private static String of(ConfigOption<?> option) {
-    // The class of an option's values is not public, but what it reads "7" as is.
-    Object seven = Configuration.fromMap(Map.of(option.key(), "7")).get(option);
     Object byDefault = option.defaultValue();
+    // The class of an option's values is not public, but what it reads a text as is.
+    String text = byDefault instanceof Boolean ? "true" : "7";
+    Object seven = Configuration.fromMap(Map.of(option.key(), text)).get(option);
     if (byDefault instanceof Duration) {
       byDefault = ((Duration) byDefault).toMillis();
+    } else if (byDefault instanceof MemorySize) {
+      byDefault = ((MemorySize) byDefault).getBytes();
     }
     return seven.getClass().getSimpleName() + " " + byDefault;
   }

@@ -1,0 +1,95 @@
+//! The start-up check: everything that stands in the way of a capture, in one report.
+
+use crate::catalog;
+use crate::catalog::key::KeyCodec;
+use crate::config::Config;
+use crate::dialect::Query;
+use crate::dialect::mining::{Mining, MiningFault};
+use crate::error::{Error, ErrorKind, Result};
+use crate::odbc::{ColumnSpec, Connection};
+use crate::row::layout;
+
+/// Checks rights, the server's settings, the table, its key and the declared columns.
+///
+/// # Errors
+/// The one thing that stands in the way, or `Several`; what comes of a lost connection at once.
+pub(super) fn check(connection: &mut Connection, dialect: &dyn Mining, config: &Config) -> Result<()> {
+    let mut faults = Vec::new();
+    for probe in dialect.probes() {
+        if let Err(error) = rows(connection, &probe.query) {
+            // A package that answers that there is no session is there.
+            let harmless = match error.kind() {
+                ErrorKind::Statement { native, .. } => matches!(
+                    dialect.fault(*native),
+                    Some(MiningFault::NoSession | MiningFault::NotStarted)
+                ),
+                _ => false,
+            };
+            if !harmless {
+                faults.push(missing(error, &probe.needs)?);
+            }
+        }
+    }
+    // Where the settings cannot be read, a probe has said so.
+    if let Ok(settings) = rows(connection, &dialect.setup()) {
+        let settings: Vec<(String, String)> = settings
+            .iter()
+            .filter_map(|row| Some((row.first()?.text()?.to_owned(), row.get(1)?.text()?.to_owned())))
+            .collect();
+        faults.extend(dialect.judge_setup(&settings).err());
+    }
+    faults.extend(table(connection, dialect, config)?);
+    Error::all(faults)
+}
+
+fn table(connection: &mut Connection, dialect: &dyn Mining, config: &Config) -> Result<Vec<Error>> {
+    let table = match catalog::load(connection, dialect, &config.table) {
+        Ok(table) => table,
+        Err(error) if error.is_retryable() => return Err(error),
+        Err(error) => return Ok(vec![error]),
+    };
+    let mut faults = Vec::new();
+    let mut name = String::new();
+    dialect.push_name(&table.name.schema, &mut name);
+    name.push('.');
+    dialect.push_name(&table.name.name, &mut name);
+    let readable = Query {
+        sql: format!("SELECT 1 FROM {name} WHERE 1 = 0"),
+        columns: vec![ColumnSpec::Int],
+    };
+    if let Err(error) = rows(connection, &readable) {
+        faults.push(missing(error, &format!("GRANT SELECT ON {name}"))?.on(&table.name));
+    }
+    if table.key.is_empty() {
+        faults.push(without_key().on(&table.name));
+    } else {
+        faults.extend(KeyCodec::new(&table).err().map(|error| error.on(&table.name)));
+    }
+    faults.extend(
+        layout::resolve(&config.columns, &table)
+            .err()
+            .map(|error| error.on(&table.name)),
+    );
+    Ok(faults)
+}
+
+/// The error of a table that no page can be cut by.
+pub(super) fn without_key() -> Error {
+    ErrorKind::Catalog("the table has neither a primary key nor a unique key of NOT NULL columns".into()).into()
+}
+
+fn rows(connection: &mut Connection, query: &Query) -> Result<Vec<Vec<crate::odbc::Field>>> {
+    connection.rows(&query.sql, &query.columns)
+}
+
+/// What a question that failed says of the user's rights; an error of another kind stays one.
+fn missing(error: Error, needs: &str) -> Result<Error> {
+    match error.kind() {
+        ErrorKind::Statement {
+            message,
+            retryable: false,
+            ..
+        } => Ok(ErrorKind::Setup(format!("{needs} is needed: {}", message.trim())).into()),
+        _ => Err(error),
+    }
+}

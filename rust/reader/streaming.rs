@@ -1,0 +1,100 @@
+//! The log phase of a reader: batches of the stream on their way to the fetcher.
+
+use crate::error::{ErrorKind, Result};
+use crate::position::Position;
+use crate::reader::batch::BatchBuilder;
+use crate::reader::capture::Capture;
+use crate::reader::delivery::{Delivery, Meaning};
+use crate::reader::worker::{Output, Worker};
+use crate::row::batch::Batch;
+use crate::snapshot::wait::Clock;
+use crate::split::StreamSplit;
+use crate::stop::RealClock;
+use crate::stream::{Step, Stream, StreamSettings};
+
+impl Worker {
+    pub(super) fn stream(&mut self, capture: &mut dyn Capture, split: &StreamSplit) -> Result<()> {
+        let log = capture.log_at(split.offset.next_scn, split.offset.commit)?;
+        let codec = capture.codec();
+        let settings = StreamSettings {
+            batch: self.limits.batch,
+            on_truncate: self.limits.on_truncate,
+        };
+        let mut stream = Stream::open(log, codec.clone(), capture.tables().to_vec(), split, settings)?;
+        let filter_end = stream.filter_end();
+        log::info!(
+            "the stream begins at {:?} behind {} ranges",
+            split.offset,
+            split.ranges.len()
+        );
+        for range in &split.ranges {
+            log::debug!("range {:?} of {} at {:?}", range.range, range.table, range.point);
+        }
+        let mut clock = RealClock::new(self.stopped.clone());
+        let mut pause = self.limits.idle.0;
+        let mut rows = Batch::default();
+        loop {
+            if clock.is_stopped() {
+                return Err(ErrorKind::Closed.into());
+            }
+            rows.clear();
+            let step = stream.read(&mut rows)?;
+            self.shared.note_progress(stream.progress());
+            self.shared
+                .counts
+                .note_stream(stream.skipped_records(), stream.truncates_ignored());
+            self.shared.counts.note_nulled(codec.nulled_values());
+            match step {
+                Step::Batch => {
+                    if rows.row_count() > 0 {
+                        pause = self.limits.idle.0;
+                        if let Some(micros) = stream.newest_commit() {
+                            self.shared.note_commit(micros);
+                        }
+                    }
+                    let delivery = self.stream_delivery(&rows, filter_end)?;
+                    self.send(Ok(Output::Delivery(delivery)))?;
+                }
+                Step::Schema(change) => log::info!("{} at scn {}: {}", change.table, change.scn, change.statement),
+                Step::Idle => {
+                    clock.pause(pause);
+                    pause = (pause * 2).min(self.limits.idle.1);
+                }
+                Step::Ended => {
+                    let delivery = Delivery {
+                        batch: None,
+                        meaning: Meaning::StreamEnd,
+                    };
+                    return self.send(Ok(Output::Delivery(delivery)));
+                }
+            }
+        }
+    }
+
+    fn stream_delivery(&mut self, rows: &Batch, filter_end: Option<Position>) -> Result<Delivery> {
+        let mut builder = BatchBuilder::with_capacity(rows.bytes().len());
+        let mut units = Vec::with_capacity(rows.unit_count());
+        let mut row = 0;
+        for unit in 0..rows.unit_count() {
+            let end = rows.unit_end(unit);
+            for number in row..end {
+                builder.row(number > row, |out| {
+                    out.extend_from_slice(rows.row(number));
+                    Ok(())
+                })?;
+            }
+            row = end;
+            units.push((end as u32, *rows.mark(unit)));
+        }
+        let batch = if row == 0 {
+            None
+        } else {
+            self.batches += 1;
+            Some(builder.finish(self.batches))
+        };
+        Ok(Delivery {
+            batch,
+            meaning: Meaning::Stream { units, filter_end },
+        })
+    }
+}

@@ -1,0 +1,152 @@
+//! Options of reading the log.
+
+use serde_json::Value;
+use tidemark::error::ErrorKind;
+use tidemark::log::LogEvent;
+use tidemark::reader::capture::Connector;
+
+use crate::job::Job;
+use crate::server::{count, shared, statements, table};
+
+fn insert(schema: &str, id: i64, words: &str) {
+    shared().psql(&format!(r#"insert into "{schema}"."T" values ({id}, {id}, '{words}')"#));
+}
+
+/// A job that reads what was inserted: three rows, the middle one of which looks broken by its words.
+fn broken(schema: &str, words: &str, options: &[(&str, Value)]) -> Job {
+    let job = Job::new(shared(), schema, options);
+    job.start_stream();
+    let first = shared().psql(&format!(r#"select coalesce(max("ID"), 0) + 1 from "{schema}"."T""#));
+    let first: i64 = first.trim().parse().unwrap();
+    insert(schema, first, "");
+    insert(schema, first + 1, words);
+    insert(schema, first + 2, "");
+    job
+}
+
+#[test]
+fn a_corrupt_record_fails_or_is_skipped_and_counted() {
+    table("CORRUPT", 0);
+    let error = broken("CORRUPT", "is corrupt", &[]).stream_error();
+    assert!(matches!(error.kind(), ErrorKind::CorruptLog(_)), "{error}");
+    let job = broken("CORRUPT", "is corrupt", &[("log.on-corruption", "skip".into())]);
+    assert_eq!(job.stream(2).unwrap(), [(0, 4, Some(4)), (0, 6, Some(6))]);
+    assert_eq!(job.metric("recordsSkipped"), 1);
+    let other = [("log.on-dictionary-mismatch", "skip".into())];
+    let error = broken("CORRUPT", "is corrupt", &other).stream_error();
+    assert!(matches!(error.kind(), ErrorKind::CorruptLog(_)), "{error}");
+}
+
+#[test]
+fn a_record_of_another_shape_fails_or_is_skipped_and_counted() {
+    table("MISMATCH", 0);
+    let error = broken("MISMATCH", "has no words", &[]).stream_error();
+    assert!(matches!(error.kind(), ErrorKind::DictionaryMismatch(_)), "{error}");
+    let skip = [("log.on-dictionary-mismatch", "skip".into())];
+    let job = broken("MISMATCH", "has no words", &skip);
+    assert_eq!(job.stream(2).unwrap(), [(0, 4, Some(4)), (0, 6, Some(6))]);
+    assert_eq!(job.metric("recordsSkipped"), 1);
+    let other = [("log.on-corruption", "skip".into())];
+    let error = broken("MISMATCH", "has no words", &other).stream_error();
+    assert!(matches!(error.kind(), ErrorKind::DictionaryMismatch(_)), "{error}");
+}
+
+#[test]
+fn a_truncated_table_fails_or_is_ignored_and_counted() {
+    table("TRUNCATED", 0);
+    let error = broken("TRUNCATED", "is truncated", &[]).stream_error();
+    assert!(matches!(error.kind(), ErrorKind::Truncated), "{error}");
+    let job = broken("TRUNCATED", "is truncated", &[("on-truncate", "ignore".into())]);
+    assert_eq!(job.stream(2).unwrap(), [(0, 4, Some(4)), (0, 6, Some(6))]);
+    assert_eq!(job.metric("truncatesIgnored"), 1);
+}
+
+#[test]
+fn a_row_that_is_not_logged_whole_fails_with_what_to_set() {
+    table("PARTIAL", 3);
+    let job = Job::new(shared(), "PARTIAL", &[]);
+    job.start_stream();
+    shared().psql(r#"update "PARTIAL"."T" set "V" = 'is partial' where "ID" = 2"#);
+    let error = job.stream_error();
+    assert!(matches!(error.kind(), ErrorKind::LoggingMode(_)), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("SP_SET_PARA_VALUE(1, 'RLOG_APPEND_LOGIC', 2)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn rows_of_a_fetch_are_what_is_asked_for() {
+    table("LOG_FETCH", 0);
+    for (size, first) in [(7, 0), (70, 1000)] {
+        let job = Job::new(shared(), "LOG_FETCH", &[("log.fetch.size", Value::from(size))]);
+        job.start_stream();
+        shared().psql(&format!(
+            r#"insert into "LOG_FETCH"."T" select {first} + g, g, 'x' from generate_series(1, 300) g"#
+        ));
+        assert_eq!(job.stream(300).unwrap().len(), 300);
+        assert!(
+            count("LOG_FETCH", &format!("fetch {size} in ")) >= 300 / size,
+            "{:#?}",
+            statements("LOG_FETCH")
+        );
+    }
+}
+
+#[test]
+fn a_mining_call_reads_no_more_files_than_its_bytes() {
+    table("WINDOW", 0);
+    let calls = |bytes: i64, first: i64| {
+        let job = Job::new(shared(), "WINDOW", &[("log.window.bytes", bytes.into())]);
+        let mut capture = job.database.connect().unwrap();
+        let (mut log, _) = capture.log_for_snapshot().unwrap();
+        for n in 0..5 {
+            insert("WINDOW", first + n, "");
+            shared().psql("select pg_switch_wal()");
+        }
+        let before = count("WINDOW", "START_LOGMNR");
+        let mut rows = 0;
+        while rows < 5 {
+            if let Some(LogEvent::Fragment(fragment)) = log.poll().unwrap() {
+                rows += fragment.changes.rows.len();
+            }
+        }
+        count("WINDOW", "START_LOGMNR") - before
+    };
+    // A file here has a megabyte, and at least five were written.
+    let (small, large) = (calls(1 << 20, 0), calls(512 << 20, 100));
+    assert!(small >= 3 && large <= 2, "{small} calls and {large} calls");
+}
+
+#[test]
+fn a_log_is_switched_where_that_is_allowed_only() {
+    table("SWITCH", 0);
+    let push = |allowed: bool| {
+        let job = Job::new(shared(), "SWITCH", &[("log.switch", allowed.into())]);
+        let mut capture = job.database.connect().unwrap();
+        capture.log_for_snapshot().unwrap().0.push()
+    };
+    assert!(!push(false).unwrap());
+    assert_eq!(count("SWITCH", "ARCHIVE LOG CURRENT"), 0);
+    // The stand-in does not know the statement; that it comes is what counts here.
+    let error = push(true).unwrap_err();
+    assert!(error.to_string().contains("while switching the log"), "{error}");
+}
+
+#[test]
+fn a_fragment_has_no_more_rows_than_asked_for() {
+    table("FRAGMENT", 0);
+    let job = Job::new(shared(), "FRAGMENT", &[("transaction.fragment.rows", 30.into())]);
+    let mut capture = job.database.connect().unwrap();
+    let (mut log, _) = capture.log_for_snapshot().unwrap();
+    shared().psql(r#"insert into "FRAGMENT"."T" select g, g, 'x' from generate_series(1, 100) g"#);
+    let mut sizes = Vec::new();
+    while sizes.iter().sum::<usize>() < 100 {
+        if let Some(LogEvent::Fragment(fragment)) = log.poll().unwrap() {
+            sizes.push(fragment.changes.rows.len());
+        }
+    }
+    assert_eq!(sizes, [30, 30, 30, 10]);
+}

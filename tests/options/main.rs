@@ -1,0 +1,11 @@
+//! Every option of reading, proved where it shows: in the rows that come out, in the SQL that the server gets, or in a
+//! gauge.
+
+mod connecting;
+mod job;
+mod log;
+mod server;
+mod setup;
+mod snapshot;
+#[path = "../support/mod.rs"]
+mod support;
