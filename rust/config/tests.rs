@@ -209,3 +209,23 @@ fn the_password_is_never_shown() {
         assert!(!Config::from_json(&text).unwrap_err().to_string().contains("hush"));
     }
 }
+
+#[test]
+fn errors_advise_no_option_that_does_not_exist() {
+    let advice = include_str!("../error.rs");
+    let mut advised = 0;
+    for (at, _) in advice.match_indices(" = '") {
+        let before = &advice[..at];
+        let start = before.rfind(|letter: char| !(letter.is_ascii_lowercase() || letter == '.' || letter == '-'));
+        let name = &before[start.map_or(0, |start| start + 1)..];
+        assert!(
+            options::find(name).is_some(),
+            "an error advises to set '{name}', which is no option"
+        );
+        advised += 1;
+    }
+    assert!(
+        advised >= 3,
+        "only {advised} options are advised: is the text still written so?"
+    );
+}
