@@ -233,10 +233,13 @@ class ChangelogTest {
     }
   }
 
-  /** What the connector's user has read of the table. */
+  /**
+   * The statements on the table, but for the one at the start that tries the grant and has no rows.
+   */
   private List<String> selects() throws IOException {
     return standIn.log().stream()
         .filter(line -> line.startsWith("TIDEMARK|") && line.contains("FROM \"BIZ\".\"ORDERS\""))
+        .filter(line -> !line.contains("SELECT 1 FROM \"BIZ\".\"ORDERS\" WHERE 1 = 0"))
         .collect(Collectors.toList());
   }
 }
