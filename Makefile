@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 
-MVN := mvn -B -q --no-transfer-progress
+MVN := mvn -B -q --no-transfer-progress -Dstyle.color=never
 FLINK2 := 2.3.0
 
 .PHONY: help setup demo test test-rust test-stand-in test-java bench fmt jar clean
