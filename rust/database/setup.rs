@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::dialect::Query;
 use crate::dialect::mining::{Mining, MiningFault};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::logminer::session::server_settings;
 use crate::odbc::{ColumnSpec, Connection};
 use crate::row::layout;
 
@@ -31,11 +32,7 @@ pub(super) fn check(connection: &mut Connection, dialect: &dyn Mining, config: &
         }
     }
     // Where the settings cannot be read, a probe has said so.
-    if let Ok(settings) = rows(connection, &dialect.setup()) {
-        let settings: Vec<(String, String)> = settings
-            .iter()
-            .filter_map(|row| Some((row.first()?.text()?.to_owned(), row.get(1)?.text()?.to_owned())))
-            .collect();
+    if let Ok(settings) = server_settings(connection, dialect) {
         faults.extend(dialect.judge_setup(&settings).err());
     }
     faults.extend(table(connection, dialect, config)?);

@@ -19,6 +19,19 @@ pub struct Session {
     fetch_rows: usize,
 }
 
+/// How the server is set up: names and values for [`Mining::judge_setup`].
+///
+/// # Errors
+/// Database errors.
+pub fn server_settings(connection: &mut Connection, dialect: &dyn Mining) -> Result<Vec<(String, String)>> {
+    let setup = dialect.setup();
+    let rows = connection
+        .rows(&setup.sql, &setup.columns)
+        .map_err(|error| error.doing("reading how the server is set up"))?;
+    let pair = |row: &Vec<Field>| Some((row.first()?.text()?.to_owned(), row.get(1)?.text()?.to_owned()));
+    Ok(rows.iter().filter_map(pair).collect())
+}
+
 impl Session {
     /// A session for the changes of the given tables, read `fetch_rows` at once; the connection takes fewer where its
     /// buffers would grow too large. Checks that the server logs what is needed.
@@ -31,14 +44,7 @@ impl Session {
         tables: &[&TableName],
         fetch_rows: usize,
     ) -> Result<Self> {
-        let setup = dialect.setup();
-        let settings = connection
-            .rows(&setup.sql, &setup.columns)
-            .map_err(|error| error.doing("reading how the server is set up"))?;
-        let settings: Vec<(String, String)> = settings
-            .iter()
-            .filter_map(|row| Some((row.first()?.text()?.to_owned(), row.get(1)?.text()?.to_owned())))
-            .collect();
+        let settings = server_settings(&mut connection, &*dialect)?;
         dialect.judge_setup(&settings)?;
         let mut session = Session {
             contents: dialect.contents(tables),
