@@ -70,6 +70,20 @@ pub const ROUNDS_CLOSED: Gauge = Gauge {
 };
 
 /// [`GAUGES`]
+pub const MINING_CALLS: Gauge = Gauge {
+    name: "miningCalls",
+    owner: Owner::Reader,
+    doc: "Mining calls made, in both phases.",
+};
+
+/// [`GAUGES`]
+pub const MINED_BYTES: Gauge = Gauge {
+    name: "minedBytes",
+    owner: Owner::Reader,
+    doc: "Bytes of the log files that were given to mining calls; a file counts each time.",
+};
+
+/// [`GAUGES`]
 pub const RECORDS_SKIPPED: Gauge = Gauge {
     name: "recordsSkipped",
     owner: Owner::Reader,
@@ -125,6 +139,8 @@ pub const GAUGES: &[Gauge] = &[
     NEXT_SCN,
     PAGES_READ,
     ROUNDS_CLOSED,
+    MINING_CALLS,
+    MINED_BYTES,
     RECORDS_SKIPPED,
     VALUES_NULLED,
     TRUNCATES_IGNORED,

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{Change, Fragment, LogEvent, LogReader, Progress, SchemaChange};
+use crate::log::{Change, Figures, Fragment, LogEvent, LogReader, Progress, SchemaChange};
 use crate::offset::{Offset, Partial};
 use crate::position::Position;
 use crate::row::batch::{Batch, BatchLimit, Mark};
@@ -145,9 +145,9 @@ impl Stream {
         self.newest_commit
     }
 
-    /// How many log records were passed over.
-    pub fn skipped_records(&self) -> u64 {
-        self.log.skipped_records()
+    /// What the log reader has done and what it holds.
+    pub fn figures(&self) -> Figures {
+        self.log.figures()
     }
 
     /// Where the log reader stands.

@@ -57,10 +57,21 @@ pub trait LogReader: Send {
     /// Which log this is.
     fn incarnation(&self) -> Incarnation;
 
-    /// How many records that could not be read were passed over, where the job is told to go on without them.
-    fn skipped_records(&self) -> u64 {
-        0
+    /// What it has done and what it holds; asks nothing of the database.
+    fn figures(&self) -> Figures {
+        Figures::default()
     }
+}
+
+/// What a log reader has done and what it holds, for gauges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Records that could not be read and were passed over, where the job is told to go on without them.
+    pub skipped_records: u64,
+    /// Mining calls made.
+    pub mining_calls: u64,
+    /// Bytes of the files that were given to them; a file counts each time.
+    pub mined_bytes: u64,
 }
 
 /// The pair that a log reader is opened at.

@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::gauges::{
-    FETCH_LAG, Gauge, NEXT_SCN, PAGES_READ, RECORDS_SKIPPED, ROUNDS_CLOSED, SCN, TRUNCATES_IGNORED, UNDEFINED,
-    VALUES_NULLED,
+    FETCH_LAG, Gauge, MINED_BYTES, MINING_CALLS, NEXT_SCN, PAGES_READ, RECORDS_SKIPPED, ROUNDS_CLOSED, SCN,
+    TRUNCATES_IGNORED, UNDEFINED, VALUES_NULLED,
 };
-use crate::log::Progress;
+use crate::log::{Figures, Progress};
 use crate::position::Scn;
 use crate::reader::api::Metric;
 use crate::reader::delivery::InFlight;
@@ -42,23 +42,39 @@ impl Default for Shared {
 pub(super) struct Counts {
     pages: AtomicU64,
     rounds: AtomicU64,
-    /// Log records, while pages were corrected and in the log phase: two log readers, each with a count of its own.
-    skipped: [AtomicU64; 2],
+    /// While pages were corrected and in the log phase: two log readers, each with counts of its own.
+    logs: [LogCounts; 2],
     nulled: AtomicU64,
     truncates: AtomicU64,
 }
 
+/// What one log reader has counted.
+#[derive(Debug, Default)]
+struct LogCounts {
+    skipped: AtomicU64,
+    mining_calls: AtomicU64,
+    mined_bytes: AtomicU64,
+}
+
+impl LogCounts {
+    fn note(&self, figures: Figures) {
+        self.skipped.store(figures.skipped_records, Ordering::Relaxed);
+        self.mining_calls.store(figures.mining_calls, Ordering::Relaxed);
+        self.mined_bytes.store(figures.mined_bytes, Ordering::Relaxed);
+    }
+}
+
 impl Counts {
-    /// A round was closed; `skipped` is the count of its log reader.
-    pub(super) fn round_closed(&self, pages: usize, skipped: u64) {
+    /// A round was closed; the figures are those of its log reader.
+    pub(super) fn round_closed(&self, pages: usize, figures: Figures) {
         self.pages.fetch_add(pages as u64, Ordering::Relaxed);
         self.rounds.fetch_add(1, Ordering::Relaxed);
-        self.skipped[0].store(skipped, Ordering::Relaxed);
+        self.logs[0].note(figures);
     }
 
     /// The counts of the log phase.
-    pub(super) fn note_stream(&self, skipped: u64, truncates: u64) {
-        self.skipped[1].store(skipped, Ordering::Relaxed);
+    pub(super) fn note_stream(&self, figures: Figures, truncates: u64) {
+        self.logs[1].note(figures);
         self.truncates.store(truncates, Ordering::Relaxed);
     }
 
@@ -124,7 +140,12 @@ impl Shared {
             gauge(NEXT_SCN, count(&self.next_scn)),
             gauge(PAGES_READ, count(&counts.pages)),
             gauge(ROUNDS_CLOSED, count(&counts.rounds)),
-            gauge(RECORDS_SKIPPED, counts.skipped.iter().map(count).sum()),
+            gauge(
+                MINING_CALLS,
+                counts.logs.iter().map(|log| count(&log.mining_calls)).sum(),
+            ),
+            gauge(MINED_BYTES, counts.logs.iter().map(|log| count(&log.mined_bytes)).sum()),
+            gauge(RECORDS_SKIPPED, counts.logs.iter().map(|log| count(&log.skipped)).sum()),
             gauge(VALUES_NULLED, count(&counts.nulled)),
             gauge(TRUNCATES_IGNORED, count(&counts.truncates)),
         ]

@@ -83,7 +83,7 @@ impl Worker {
             let closed = snapshot.rounds.close(&mut snapshot.clock)?;
             self.shared
                 .counts
-                .round_closed(closed.pages.len(), snapshot.rounds.skipped_records());
+                .round_closed(closed.pages.len(), snapshot.rounds.figures());
             for page in closed.pages {
                 let id = begun
                     .remove(&page.chunk)

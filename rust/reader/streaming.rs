@@ -42,7 +42,7 @@ impl Worker {
             self.shared.note_progress(stream.progress());
             self.shared
                 .counts
-                .note_stream(stream.skipped_records(), stream.truncates_ignored());
+                .note_stream(stream.figures(), stream.truncates_ignored());
             self.shared.counts.note_nulled(codec.nulled_values());
             match step {
                 Step::Batch => {

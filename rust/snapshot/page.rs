@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{Fragment, LogEvent, LogReader, Patience, Progress};
+use crate::log::{Figures, Fragment, LogEvent, LogReader, Patience, Progress};
 use crate::position::{Point, Position, Scn};
 use crate::row::value::{Image, ValueBuffer};
 use crate::row::{RowCodec, RowKind, RowOrigin};
@@ -238,9 +238,9 @@ impl Rounds {
         self.pages.len()
     }
 
-    /// How many log records were passed over.
-    pub fn skipped_records(&self) -> u64 {
-        self.log.skipped_records()
+    /// What the log reader has done and what it holds.
+    pub fn figures(&self) -> Figures {
+        self.log.figures()
     }
 
     /// Where the log reader stands.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tidemark::database::Database;
 use tidemark::error::Result;
-use tidemark::log::{LogEvent, LogReader, Progress};
+use tidemark::log::{Figures, LogEvent, LogReader, Progress};
 use tidemark::position::{Incarnation, Position, Scn};
 use tidemark::reader::capture::{Capture, Connector};
 use tidemark::row::RowCodec;
@@ -172,5 +172,9 @@ impl LogReader for WatchedLog {
 
     fn incarnation(&self) -> Incarnation {
         self.log.incarnation()
+    }
+
+    fn figures(&self) -> Figures {
+        self.log.figures()
     }
 }

@@ -847,3 +847,28 @@ fn any_schedule_in_any_windows_gives_the_same_transactions() {
         random::run(seed);
     }
 }
+
+#[test]
+fn mining_calls_and_the_bytes_of_their_files_are_counted() {
+    let mut lines = vec![start(1, 1), ins(2, 1, 10, "a")];
+    for n in 0..30 {
+        lines.extend([start(10 + n, 100 + n), commit(10 + n, 100 + n)]);
+    }
+    lines.extend([upd(50, 1, 10, "a", "b"), commit(51, 1)]);
+    let log = ScriptedLog::new(lines, vec![5; 12]);
+    let settings = Settings {
+        window_bytes: 100,
+        ..Settings::default()
+    };
+    // Beside the windows, those that look for a START further back.
+    let mut reader = open_with(&log, at(35, 35), settings);
+    assert_eq!(reader.figures().mining_calls, 0);
+    read(&mut reader);
+    let script = log.script();
+    let calls = &script.calls;
+    assert!(calls.len() >= 5, "{calls:?}");
+    assert_eq!(reader.figures().mining_calls, calls.len() as u64);
+    let bytes = |file: &String| if file == "file12" { 40 } else { 50 };
+    let bytes: u64 = calls.iter().flatten().map(bytes).sum();
+    assert_eq!(reader.figures().mined_bytes, bytes);
+}

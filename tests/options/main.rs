@@ -2,6 +2,7 @@
 //! gauge.
 
 mod connecting;
+mod gauges;
 mod job;
 mod log;
 mod server;

@@ -4,7 +4,7 @@ use crate::error::{ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
 use crate::log::logminer::contents::{Bound, Contents, TableIndex};
 use crate::log::logminer::faults::Faults;
-use crate::log::logminer::source::{Archive, LogSource, MiningCall};
+use crate::log::logminer::source::{Archive, LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::Windows;
 use crate::log::transactions::{Transaction, Transactions};
 use crate::position::{Scn, Xid};
@@ -24,6 +24,8 @@ pub struct Search<'a> {
     pub zone: &'a Zone,
     /// What to do about faults.
     pub faults: &'a mut Faults,
+    /// Counts the mining calls.
+    pub mined: &'a mut Mined,
 }
 
 impl Search<'_> {
@@ -62,9 +64,10 @@ impl Search<'_> {
         let mut transactions = Transactions::default();
         let mut contents = Contents::new(Windows::new(from, 0).sift(), self.zone);
         let call = MiningCall { files, from };
-        source.mine(&call, &mut |row| {
+        let (index, faults) = (&mut *self.index, &mut *self.faults);
+        self.mined.call(source, &call, &mut |row| {
             if row.xid == self.xid && row.scn < before {
-                contents.take(row, self.index, &mut transactions, self.faults)?;
+                contents.take(row, index, &mut transactions, faults)?;
             }
             Ok(())
         })?;

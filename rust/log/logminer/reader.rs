@@ -9,11 +9,11 @@ use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
 use crate::log::logminer::delivery::{Delivery, FragmentLimit};
 use crate::log::logminer::faults::{Faults, OnFault, Skipped};
 use crate::log::logminer::mine_back;
-use crate::log::logminer::source::{LogSource, MiningCall};
+use crate::log::logminer::source::{LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::{Window, Windows};
 use crate::log::transactions::{Transaction, Transactions};
 use crate::log::undo::Form;
-use crate::log::{LogEvent, LogReader, Opening, Progress, TransactionHead};
+use crate::log::{Figures, LogEvent, LogReader, Opening, Progress, TransactionHead};
 use crate::position::{CommitPosition, Incarnation, Position, Scn, Xid};
 use crate::row::zone::Zone;
 
@@ -70,6 +70,7 @@ pub struct LogMinerReader<S> {
     index: TableIndex,
     decoder: Decoder,
     faults: Faults,
+    mined: Mined,
     form: Form,
     incarnation: Incarnation,
     /// Where mining began: what stands before it is known only by mining back.
@@ -97,7 +98,7 @@ struct Call {
 }
 
 /// What came of looking for more log.
-enum Mined {
+enum Looked {
     /// A mining call, whose rows are to be applied.
     Rows,
     /// No rows, but the log is known to be read farther than before.
@@ -126,6 +127,7 @@ impl<S: LogSource> LogMinerReader<S> {
                 on_mismatch: settings.on_mismatch,
                 skipped: Skipped::default(),
             },
+            mined: Mined::default(),
             form: settings.undo,
             incarnation,
             mined_from: at.mine_from,
@@ -168,7 +170,7 @@ impl<S: LogSource> LogMinerReader<S> {
     }
 
     /// One mining call, if there is anything new to read.
-    fn mine(&mut self) -> Result<Mined> {
+    fn mine(&mut self) -> Result<Looked> {
         let mut again = false;
         loop {
             let archives = Archives::new(self.source.archives()?);
@@ -177,14 +179,14 @@ impl<S: LogSource> LogMinerReader<S> {
                 let reached = self.progress.complete_to.max(Some(archives.end()));
                 let moved = reached != self.progress.complete_to;
                 self.progress.complete_to = reached;
-                return Ok(if moved { Mined::End } else { Mined::Nothing });
+                return Ok(if moved { Looked::End } else { Looked::Nothing });
             };
             let zone = self.settings.zone.clone();
             let mut contents = Contents::new(self.windows.sift(), &zone);
             self.transactions.begin_call();
             let mined = self.read(&window, &mut contents);
             match mined {
-                Ok(()) => return self.take_in(&window, contents).map(|()| Mined::Rows),
+                Ok(()) => return self.take_in(&window, contents).map(|()| Looked::Rows),
                 // A file was moved between the question and the call: look once more.
                 Err(error) if !again && contents.rows() == 0 && self.source.is_missing_file(&error) => {
                     log::warn!("a log file has gone, the files are looked up again: {error}");
@@ -202,8 +204,9 @@ impl<S: LogSource> LogMinerReader<S> {
             files: &window.files,
             from: window.from,
         };
-        self.source
-            .mine(&call, &mut |row| contents.take(row, index, transactions, faults))
+        self.mined.call(&mut self.source, &call, &mut |row| {
+            contents.take(row, index, transactions, faults)
+        })
     }
 
     fn take_in(&mut self, window: &Window, contents: Contents<'_>) -> Result<()> {
@@ -305,6 +308,7 @@ impl<S: LogSource> LogMinerReader<S> {
             index: &mut self.index,
             zone: &self.settings.zone,
             faults: &mut self.faults,
+            mined: &mut self.mined,
         };
         (search, &mut self.source)
     }
@@ -389,9 +393,9 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
                 return Ok(Some(LogEvent::Progress(self.progress)));
             } else {
                 match self.mine()? {
-                    Mined::Rows => {}
-                    Mined::End => return Ok(Some(LogEvent::Progress(self.progress))),
-                    Mined::Nothing => return Ok(None),
+                    Looked::Rows => {}
+                    Looked::End => return Ok(Some(LogEvent::Progress(self.progress))),
+                    Looked::Nothing => return Ok(None),
                 }
             }
         }
@@ -435,7 +439,11 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
         self.incarnation
     }
 
-    fn skipped_records(&self) -> u64 {
-        self.faults.skipped.corrupt + self.faults.skipped.mismatched
+    fn figures(&self) -> Figures {
+        Figures {
+            skipped_records: self.faults.skipped.corrupt + self.faults.skipped.mismatched,
+            mining_calls: self.mined.calls,
+            mined_bytes: self.mined.bytes,
+        }
     }
 }

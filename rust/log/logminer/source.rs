@@ -80,6 +80,32 @@ pub struct MiningCall<'a> {
     pub from: Scn,
 }
 
+/// How much was mined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mined {
+    /// Calls made, those that failed too.
+    pub calls: u64,
+    /// Bytes of the files that were given to them; a file counts each time.
+    pub bytes: u64,
+}
+
+impl Mined {
+    /// Makes a mining call and counts it.
+    ///
+    /// # Errors
+    /// Those of [`LogSource::mine`].
+    pub fn call(
+        &mut self,
+        source: &mut impl LogSource,
+        call: &MiningCall<'_>,
+        row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.calls += 1;
+        self.bytes += call.files.iter().map(|file| file.bytes).sum::<u64>();
+        source.mine(call, row)
+    }
+}
+
 /// A database with LogMiner. One connection is enough: no cursor is open between two calls.
 pub trait LogSource: Send {
     /// All archived files of this log, in any order; a file may be listed more than once. The greatest
