@@ -199,6 +199,8 @@ fn kind(column: &ColumnType) -> Option<Kind> {
         ColumnType::Time { .. } => Kind::Time,
         ColumnType::Timestamp { .. } => Kind::Timestamp,
         ColumnType::TimestampZoned { .. } => Kind::TimestampZoned,
+        // Each session is shown another text, and a span has no one order of its own.
+        ColumnType::TimestampLocal { .. } | ColumnType::TimeZoned { .. } | ColumnType::Interval { .. } => return None,
         // A floating-point number's text in the log need not be the number that the table holds.
         ColumnType::Float { .. }
         | ColumnType::Text { length: None, .. }

@@ -5,7 +5,7 @@ mod load;
 
 use std::sync::Arc;
 
-pub use crate::dialect::ColumnType;
+pub use crate::dialect::{ColumnType, IntervalField};
 pub use load::load;
 
 use crate::split::TableName;

@@ -41,6 +41,11 @@ pub enum ColumnType {
         /// Digits behind the second.
         precision: u8,
     },
+    /// A time of day with the offset it was given in.
+    TimeZoned {
+        /// Digits behind the second.
+        precision: u8,
+    },
     /// A day and a time of day without a zone.
     Timestamp {
         /// Digits behind the second.
@@ -51,6 +56,35 @@ pub enum ColumnType {
         /// Digits behind the second.
         precision: u8,
     },
-    /// A type that is not captured, by its name in the dictionary.
+    /// A point in time that each session is shown on its own clock.
+    TimestampLocal {
+        /// Digits behind the second.
+        precision: u8,
+    },
+    /// A span of time, in the fields of its declaration.
+    Interval {
+        /// The field with the greatest unit.
+        first: IntervalField,
+        /// The one with the smallest; the same one if there is no other.
+        last: IntervalField,
+    },
+    /// A type that is not captured: its name in the dictionary, and why.
     Unsupported(String),
+}
+
+/// A field of an interval, greatest unit first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum IntervalField {
+    /// Years.
+    Year,
+    /// Months.
+    Month,
+    /// Days.
+    Day,
+    /// Hours.
+    Hour,
+    /// Minutes.
+    Minute,
+    /// Seconds and what is behind them.
+    Second,
 }

@@ -7,7 +7,7 @@ mod literal;
 pub mod mining;
 pub mod page;
 
-pub use column_type::ColumnType;
+pub use column_type::{ColumnType, IntervalField};
 pub use literal::{Literal, local_micros};
 pub(crate) use literal::{date_of, days};
 

@@ -2,8 +2,10 @@
 
 mod declared;
 mod fit;
+mod natural;
 
 pub use declared::DeclaredColumn;
+pub use natural::natural;
 
 use std::fmt;
 

@@ -5,9 +5,9 @@ use crate::error::{ErrorKind, Result};
 use crate::odbc::{self, ColumnSpec};
 use crate::row::value::Value;
 
-/// Digits, sign, point and exponent of the longest number that a database gives, and of a date or time.
+/// Digits, sign, point and exponent of the longest number that a database gives, and of a date, time or interval.
 const NUMBER_BYTES: usize = 140;
-const TIME_BYTES: usize = 48;
+const TIME_BYTES: usize = 64;
 
 /// How a column is fetched.
 ///
@@ -31,7 +31,10 @@ pub(super) fn spec(column: &Column) -> Result<ColumnSpec> {
         ColumnType::Date
         | ColumnType::Time { .. }
         | ColumnType::Timestamp { .. }
-        | ColumnType::TimestampZoned { .. } => ColumnSpec::Text { bytes: TIME_BYTES },
+        | ColumnType::TimeZoned { .. }
+        | ColumnType::TimestampZoned { .. }
+        | ColumnType::TimestampLocal { .. }
+        | ColumnType::Interval { .. } => ColumnSpec::Text { bytes: TIME_BYTES },
         ColumnType::Unsupported(name) => {
             return Err(ErrorKind::Catalog(format!(
                 "column '{}' has type {name}, which cannot be captured",
@@ -54,8 +57,10 @@ pub(super) fn value<'b>(kind: &ColumnType, column: &odbc::Column<'b>, row: usize
         ColumnType::Decimal { .. } | ColumnType::Float { .. } => Value::Number(bytes),
         ColumnType::Binary { .. } => Value::Bytes(bytes),
         ColumnType::Date => Value::Date(bytes),
-        ColumnType::Time { .. } => Value::Time(bytes),
-        ColumnType::Timestamp { .. } | ColumnType::TimestampZoned { .. } => Value::Timestamp(bytes),
+        ColumnType::Time { .. } | ColumnType::TimeZoned { .. } => Value::Time(bytes),
+        ColumnType::Timestamp { .. } | ColumnType::TimestampZoned { .. } | ColumnType::TimestampLocal { .. } => {
+            Value::Timestamp(bytes)
+        }
         _ => Value::Text(bytes),
     }
 }

@@ -71,7 +71,10 @@ fn fits(column: &ColumnType, kind: FlinkType) -> bool {
         ColumnType::Date | ColumnType::Timestamp { .. } => {
             matches!(kind, F::Date | F::Timestamp { .. } | F::TimestampLtz { .. })
         }
-        ColumnType::TimestampZoned { .. } => matches!(kind, F::TimestampLtz { .. }),
+        ColumnType::TimestampZoned { .. } | ColumnType::TimestampLocal { .. } => matches!(kind, F::TimestampLtz { .. }),
+        ColumnType::TimeZoned { .. } | ColumnType::Interval { .. } => {
+            matches!(kind, F::Char { .. } | F::VarChar { .. })
+        }
         ColumnType::Unsupported(_) => false,
     }
 }
@@ -87,7 +90,8 @@ fn possible(column: &ColumnType) -> &'static str {
         ColumnType::Binary { .. } => "BYTES, VARBINARY, BINARY",
         ColumnType::Time { .. } => "TIME",
         ColumnType::Date | ColumnType::Timestamp { .. } => "TIMESTAMP, TIMESTAMP_LTZ, DATE",
-        ColumnType::TimestampZoned { .. } => "TIMESTAMP_LTZ",
+        ColumnType::TimestampZoned { .. } | ColumnType::TimestampLocal { .. } => "TIMESTAMP_LTZ",
+        ColumnType::TimeZoned { .. } | ColumnType::Interval { .. } => "STRING, VARCHAR, CHAR",
         ColumnType::Unsupported(_) => "none",
     }
 }
@@ -105,7 +109,10 @@ fn describe(column: &ColumnType) -> &'static str {
         ColumnType::Date => "a date",
         ColumnType::Time { .. } => "a time of day",
         ColumnType::Timestamp { .. } => "a timestamp without a zone",
+        ColumnType::TimeZoned { .. } => "a time of day with a zone",
         ColumnType::TimestampZoned { .. } => "a timestamp with a zone",
+        ColumnType::TimestampLocal { .. } => "a timestamp with a local zone",
+        ColumnType::Interval { .. } => "an interval",
         ColumnType::Unsupported(_) => "of a type that is not captured",
     }
 }
