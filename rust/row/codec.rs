@@ -8,7 +8,8 @@ use crate::catalog::key::KeyCodec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Scn, Xid};
 use crate::row::binary_row::{BinaryRow, MAX_ROW_SIZE};
-use crate::row::convert::{Conversion, Refusal, describe, timestamp};
+use crate::row::convert::{Conversion, Refusal, describe};
+use crate::row::fields::Fields;
 use crate::row::layout::{FlinkType, Metadata, OutputColumn, OutputSource};
 use crate::row::value::{Image, Value, ValueBuffer};
 use crate::row::zone::Zone;
@@ -120,27 +121,33 @@ impl Codec {
 
     fn write(&self, row: &Row<'_>, out: &mut Vec<u8>) -> Result<()> {
         let mut writer = BinaryRow::begin(out, row.plan.fields.len(), row.kind);
-        for (at, field) in row.plan.fields.iter().enumerate() {
-            match &field.source {
-                Source::Column(column, conversion) => {
-                    let value = row.values.get(row.image, *column);
-                    self.column(&mut writer, at, row, value, *conversion)?;
-                }
-                Source::Metadata(metadata, kind) => self
-                    .metadata(&mut writer, at, row, *metadata, *kind)
-                    .map_err(|refusal| row.refused(at, refusal))?,
-            }
-        }
+        self.fields(&mut writer, row)?;
         if writer.size() > MAX_ROW_SIZE {
             return Err(row.refused(0, Refusal::new("the row is larger than 2 GiB".into())));
         }
         Ok(())
     }
 
+    /// Writes all fields of a row.
+    fn fields<F: Fields>(&self, writer: &mut F, row: &Row<'_>) -> Result<()> {
+        for (at, field) in row.plan.fields.iter().enumerate() {
+            match &field.source {
+                Source::Column(column, conversion) => {
+                    let value = row.values.get(row.image, *column);
+                    self.column(writer, at, row, value, *conversion)?;
+                }
+                Source::Metadata(metadata, kind) => self
+                    .metadata(writer, at, row, *metadata, *kind)
+                    .map_err(|refusal| row.refused(at, refusal))?,
+            }
+        }
+        Ok(())
+    }
+
     #[inline]
-    fn column(
+    fn column<F: Fields>(
         &self,
-        writer: &mut BinaryRow<'_>,
+        writer: &mut F,
         at: usize,
         row: &Row<'_>,
         value: Value<'_>,
@@ -168,9 +175,9 @@ impl Codec {
         }
     }
 
-    fn metadata(
+    fn metadata<F: Fields>(
         &self,
-        writer: &mut BinaryRow<'_>,
+        writer: &mut F,
         at: usize,
         row: &Row<'_>,
         metadata: Metadata,
@@ -185,21 +192,21 @@ impl Codec {
                 let micros = row.origin.commit_micros;
                 let nanos = micros.rem_euclid(1_000_000) as u32 * 1_000;
                 if let FlinkType::TimestampLtz { precision } = kind {
-                    timestamp(writer, at, micros.div_euclid(1_000_000), nanos, precision);
+                    writer.put_instant(at, micros.div_euclid(1_000_000), nanos, precision);
                 }
                 return Ok(());
             }
             Metadata::Scn => return identity(writer, at, row.origin.scn.map(|Scn(scn)| scn), kind),
             Metadata::TransactionId => return identity(writer, at, row.origin.xid.map(|Xid(xid)| xid), kind),
         };
-        writer.put_bytes(at, text.as_bytes());
+        writer.put_text(at, text.as_bytes());
         Ok(())
     }
 }
 
 /// Writes the number of a transaction or of a place in the log; NULL where the snapshot has none.
-fn identity(
-    writer: &mut BinaryRow<'_>,
+fn identity<F: Fields>(
+    writer: &mut F,
     at: usize,
     number: Option<u64>,
     kind: FlinkType,
@@ -219,7 +226,7 @@ fn identity(
     }
 }
 
-fn null(writer: &mut BinaryRow<'_>, at: usize, row: &Row<'_>) -> Result<()> {
+fn null<F: Fields>(writer: &mut F, at: usize, row: &Row<'_>) -> Result<()> {
     if row.plan.fields[at].nullable {
         writer.put_null(at);
         return Ok(());

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::Write;
 
 use crate::catalog::ColumnType;
-use crate::row::binary_row::BinaryRow;
+use crate::row::fields::Fields;
 use crate::row::layout::FlinkType;
 use crate::row::number;
 use crate::row::text;
@@ -70,9 +70,9 @@ impl Conversion {
     }
 
     /// Writes a value that is there. On an error the row is as it was.
-    pub(super) fn write(
+    pub(super) fn write<F: Fields>(
         &self,
-        row: &mut BinaryRow<'_>,
+        row: &mut F,
         field: usize,
         value: Value<'_>,
         zone: &Zone,
@@ -86,22 +86,25 @@ impl Conversion {
             FlinkType::Float => row.put_f32(field, single(value)?),
             FlinkType::Double => row.put_f64(field, double(value)?),
             FlinkType::Decimal { precision, scale } => {
-                row.put_decimal(field, decimal(value, precision, scale)?, precision);
+                row.put_decimal(field, decimal(value, precision, scale)?, precision, scale);
             }
             FlinkType::Char { .. } | FlinkType::VarChar { .. } => self.characters(row, field, value)?,
             FlinkType::Binary { .. } | FlinkType::VarBinary { .. } => binary(row, field, value)?,
-            FlinkType::Date => row.put_i32(field, date(value)?),
-            FlinkType::Time { precision } => row.put_i32(field, time_of_day(value, precision)?),
+            FlinkType::Date => row.put_date(field, date(value)?),
+            FlinkType::Time { precision } => {
+                let (seconds, nanos) = time_of_day(value)?;
+                row.put_time(field, seconds, nanos, precision);
+            }
             FlinkType::Timestamp { precision } => {
                 let at = date_time(value)?;
                 if at.offset.is_some() {
                     return Err(refused(value, "has an offset; declare the column as TIMESTAMP_LTZ"));
                 }
-                timestamp(row, field, at.local_seconds(), at.nanos, precision);
+                row.put_timestamp(field, at.local_seconds(), at.nanos, precision);
             }
             FlinkType::TimestampLtz { precision } => {
                 let at = date_time(value)?;
-                timestamp(row, field, at.epoch_seconds(zone), at.nanos, precision);
+                row.put_instant(field, at.epoch_seconds(zone), at.nanos, precision);
             }
         }
         Ok(())
@@ -119,28 +122,21 @@ impl Conversion {
         }
     }
 
-    fn characters(&self, row: &mut BinaryRow<'_>, field: usize, value: Value<'_>) -> Result<(), Refusal> {
+    fn characters<F: Fields>(&self, row: &mut F, field: usize, value: Value<'_>) -> Result<(), Refusal> {
         match (self.from, value) {
-            (From::Number, Value::Int(value)) => row.put_written(field, |out| {
+            (From::Number, Value::Int(value)) => row.put_number(field, |out| {
                 write!(out, "{value}").map_err(|error| Refusal(error.to_string()))
             }),
             (From::Number, Value::Number(text) | Value::Text(text)) => {
-                row.put_written(field, |out| number::write_plain(text, out))
+                row.put_number(field, |out| number::write_plain(text, out))
             }
             (From::Text { padded }, Value::Text(text)) => {
-                row.put_bytes(field, text::characters(text, padded)?);
+                row.put_text(field, text::characters(text, padded)?);
                 Ok(())
             }
             _ => Err(refused(value, "is not text")),
         }
     }
-}
-
-/// Writes seconds and nanoseconds as a timestamp, digits beyond the declared precision cut.
-pub(super) fn timestamp(row: &mut BinaryRow<'_>, field: usize, seconds: i64, nanos: u32, precision: u8) {
-    let nanos = time::cut(nanos, precision);
-    let millis = seconds * 1_000 + i64::from(nanos / 1_000_000);
-    row.put_timestamp(field, millis, nanos % 1_000_000, precision);
 }
 
 fn boolean(value: Value<'_>) -> Result<bool, Refusal> {
@@ -177,13 +173,13 @@ fn double(value: Value<'_>) -> Result<f64, Refusal> {
     }
 }
 
-fn binary(row: &mut BinaryRow<'_>, field: usize, value: Value<'_>) -> Result<(), Refusal> {
+fn binary<F: Fields>(row: &mut F, field: usize, value: Value<'_>) -> Result<(), Refusal> {
     match value {
         Value::Bytes(bytes) => {
-            row.put_bytes(field, bytes);
+            row.put_binary(field, bytes);
             Ok(())
         }
-        Value::Hex(text) => row.put_written(field, |out| text::write_hex(text, out)),
+        Value::Hex(text) => row.put_decoded(field, |out| text::write_hex(text, out)),
         _ => Err(refused(value, "is not binary")),
     }
 }
@@ -203,13 +199,10 @@ fn date(value: Value<'_>) -> Result<i32, Refusal> {
     Ok(at.days())
 }
 
-/// Milliseconds of the day: Flink keeps no more of a TIME, whatever its precision.
-fn time_of_day(value: Value<'_>, precision: u8) -> Result<i32, Refusal> {
+/// Seconds since midnight and nanoseconds beyond them.
+fn time_of_day(value: Value<'_>) -> Result<(u32, u32), Refusal> {
     match value {
-        Value::Time(text) | Value::Text(text) => {
-            let (seconds, nanos) = time::time_of_day(text)?;
-            Ok((seconds * 1_000 + time::cut(nanos, precision) / 1_000_000) as i32)
-        }
+        Value::Time(text) | Value::Text(text) => time::time_of_day(text),
         _ => Err(refused(value, "is not a time of day")),
     }
 }

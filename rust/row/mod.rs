@@ -4,6 +4,7 @@ pub mod batch;
 pub mod binary_row;
 pub mod codec;
 mod convert;
+mod fields;
 pub mod layout;
 mod number;
 mod text;
