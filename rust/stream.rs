@@ -2,6 +2,7 @@
 //! carries what a checkpoint behind it has to keep (design 5, 6).
 
 pub mod filter;
+mod unit;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,9 +12,10 @@ use crate::log::{Change, Figures, Fragment, LogEvent, LogReader, Progress, Schem
 use crate::offset::{Offset, Partial};
 use crate::position::Position;
 use crate::row::batch::{Batch, BatchLimit, Mark};
-use crate::row::{RowCodec, RowKind, RowOrigin};
+use crate::row::{RowCodec, RowKind, RowOrigin, Updates};
 use crate::split::{StreamSplit, TableName};
 use crate::stream::filter::Filter;
+use crate::stream::unit::{Counted, Unit};
 
 /// What to do when a captured table is truncated while rows of it are downstream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +69,7 @@ pub struct Stream {
     truncates_ignored: u64,
     newest_commit: Option<i64>,
     keys: Keys,
+    counted: Counted,
 }
 
 #[derive(Default)]
@@ -126,6 +129,7 @@ impl Stream {
             truncates_ignored: 0,
             newest_commit: None,
             keys: Keys::default(),
+            counted: Counted::default(),
         })
     }
 
@@ -229,6 +233,9 @@ impl Stream {
             return Ok(());
         }
         self.inside = !fragment.last;
+        if fragment.number == 0 {
+            self.counted.begin(self.tables.len());
+        }
         if self.offset.is_out(head.commit, head.xid)? {
             return Ok(());
         }
@@ -290,17 +297,13 @@ impl Stream {
                 return Ok(());
             }
             next += 1;
-            match &self.resume {
-                Some(partial) if partial.last == change.place => self.resume = None,
-                Some(_) => {}
-                None => self.emit(&fragment, change, batch).map_err(|error| {
-                    let error = error.doing("reading the log").at(head.commit);
-                    match self.tables.get(change.table as usize) {
-                        Some(table) => error.on(table),
-                        None => error,
-                    }
-                })?,
-            }
+            self.take_change(&fragment, change, batch).map_err(|error| {
+                let error = error.doing("reading the log").at(head.commit);
+                match self.tables.get(change.table as usize) {
+                    Some(table) => error.on(table),
+                    None => error,
+                }
+            })?;
         }
         if fragment.last {
             if let Some(partial) = &self.resume {
@@ -312,8 +315,23 @@ impl Stream {
         Ok(())
     }
 
-    /// One change, one unit; or none if pages have it.
-    fn emit(&mut self, fragment: &Fragment, change: &Change, batch: &mut Batch) -> Result<()> {
+    /// One change, one unit; or none if pages have it. What an earlier attempt has sent is only counted.
+    fn take_change(&mut self, fragment: &Fragment, change: &Change, batch: &mut Batch) -> Result<()> {
+        let unit = self.judge(fragment, change)?;
+        let Some(partial) = &self.resume else {
+            return unit.map_or(Ok(()), |unit| self.emit(fragment, change, unit, batch));
+        };
+        if partial.last == change.place {
+            self.resume = None;
+        }
+        for _ in 0..unit.map_or(0, Unit::events) {
+            self.counted.next(change.table);
+        }
+        Ok(())
+    }
+
+    /// What of a change is not in a page. Both halves are judged by their own keys.
+    fn judge(&mut self, fragment: &Fragment, change: &Change) -> Result<Option<Unit>> {
         let (head, values, table) = (&fragment.head, &fragment.changes.values, change.table);
         let filter = self.filter.as_ref().filter(|filter| filter.covers(table));
         let moves = change.before.is_some() && change.after.is_some();
@@ -339,30 +357,56 @@ impl Stream {
             Some(image) if wanted(&self.keys.after)? => Some(image),
             _ => None,
         };
-        let update = before.is_some() && after.is_some() && self.keys.before == self.keys.after;
-        let (leaves, comes) = if update {
-            (RowKind::UpdateBefore, RowKind::UpdateAfter)
-        } else {
-            (RowKind::Delete, RowKind::Insert)
-        };
-        let origin = RowOrigin {
+        Ok(match (before, after) {
+            (None, None) => None,
+            (Some(before), None) => Some(Unit::Leaves(before)),
+            (None, Some(after)) => Some(Unit::Comes(after)),
+            (Some(before), Some(after)) if self.keys.before == self.keys.after => Some(Unit::Becomes(before, after)),
+            (Some(before), Some(after)) => Some(Unit::Moves(before, after)),
+        })
+    }
+
+    fn emit(&mut self, fragment: &Fragment, change: &Change, unit: Unit, batch: &mut Batch) -> Result<()> {
+        use RowKind::{Delete, Insert, UpdateAfter, UpdateBefore};
+        let (head, values, table) = (&fragment.head, &fragment.changes.values, change.table);
+        let (codec, counted) = (&*self.codec, &mut self.counted);
+        let mut origin = RowOrigin {
             commit_micros: head.commit_micros,
             scn: Some(head.commit.scn),
             xid: Some(head.xid),
+            record: Some(change.place.scn),
+            ..RowOrigin::default()
         };
-        for (kind, image) in [(leaves, before), (comes, after)] {
-            if let Some(image) = image {
-                batch.push_row(kind, |out| self.codec.row(table, kind, values, image, &origin, out))?;
+        let mut count = |origin: &mut RowOrigin| (origin.total_order, origin.table_order) = counted.next(table);
+        let mut push = |kind, image, origin: &RowOrigin| {
+            batch.push_row(kind, |out| codec.row(table, kind, values, image, origin, out))
+        };
+        count(&mut origin);
+        match unit {
+            Unit::Leaves(image) => push(Delete, image, &origin)?,
+            Unit::Comes(image) => push(Insert, image, &origin)?,
+            Unit::Becomes(before, after) => match codec.updates() {
+                Updates::Halves => {
+                    push(UpdateBefore, before, &origin)?;
+                    push(UpdateAfter, after, &origin)?;
+                }
+                Updates::After => push(UpdateAfter, after, &origin)?,
+                Updates::Joined => batch.push_row(UpdateAfter, |out| {
+                    codec.update(table, values, (before, after), &origin, out)
+                })?,
+            },
+            Unit::Moves(before, after) => {
+                push(Delete, before, &origin)?;
+                count(&mut origin);
+                push(Insert, after, &origin)?;
             }
         }
-        if before.is_some() || after.is_some() {
-            self.newest_commit = Some(head.commit_micros);
-            batch.end_unit(Mark::Inside {
-                commit: head.commit,
-                xid: head.xid,
-                last: change.place,
-            });
-        }
+        self.newest_commit = Some(head.commit_micros);
+        batch.end_unit(Mark::Inside {
+            commit: head.commit,
+            xid: head.xid,
+            last: change.place,
+        });
         Ok(())
     }
 }

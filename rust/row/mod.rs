@@ -12,7 +12,7 @@ mod time;
 pub mod value;
 pub mod zone;
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::position::{Scn, Xid};
 use crate::row::value::{Image, ValueBuffer};
 
@@ -51,6 +51,24 @@ pub struct RowOrigin {
     pub scn: Option<Scn>,
     /// The transaction; `None` in snapshot rows.
     pub xid: Option<Xid>,
+    /// Where its record stands in the log; `None` in snapshot rows.
+    pub record: Option<Scn>,
+    /// The how-manieth event of its transaction this is, counted from 1 among those that go out; 0 in snapshot rows.
+    pub total_order: u64,
+    /// The same among the events of its table.
+    pub table_order: u64,
+}
+
+/// In which rows an update goes out whose key stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Updates {
+    /// `-U` and `+U`.
+    #[default]
+    Halves,
+    /// `+U` alone, for who keeps rows by their key (`changelog-mode = upsert`).
+    After,
+    /// One row that has both images.
+    Joined,
 }
 
 /// Turns images of the captured tables into keys and into rows for downstream. Tables go by their number in the
@@ -75,6 +93,26 @@ pub trait RowCodec: Send + Sync {
         origin: &RowOrigin,
         out: &mut Vec<u8>,
     ) -> Result<()>;
+
+    /// In which rows an update goes out.
+    fn updates(&self) -> Updates {
+        Updates::Halves
+    }
+
+    /// Appends an update as one row; asked only where [`RowCodec::updates`] says [`Updates::Joined`].
+    ///
+    /// # Errors
+    /// A value does not fit; `Internal` where updates are not joined.
+    fn update(
+        &self,
+        _table: u32,
+        _values: &ValueBuffer,
+        _before_and_after: (Image, Image),
+        _origin: &RowOrigin,
+        _out: &mut Vec<u8>,
+    ) -> Result<()> {
+        Err(ErrorKind::Internal("updates are not joined here".into()).into())
+    }
 
     /// How many values went out as NULL because they did not fit (`value.on-error = null`).
     fn nulled_values(&self) -> u64 {

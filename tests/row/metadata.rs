@@ -54,6 +54,7 @@ fn metadata_stand_among_columns() {
         commit_micros: -1,
         scn: Some(Scn(900)),
         xid: Some(Xid(77)),
+        ..RowOrigin::default()
     };
     let fields = |kind, origin: &RowOrigin| {
         let row = encode(&codec, kind, &[Value::Int(5)], origin).expect("a row");

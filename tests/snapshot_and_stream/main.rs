@@ -6,3 +6,4 @@ mod mined_log;
 mod rounds;
 mod scripted;
 mod stream;
+mod updates;
