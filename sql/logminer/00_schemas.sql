@@ -76,10 +76,25 @@ CREATE DOMAIN "SYS".double AS double precision;
 CREATE DOMAIN "SYS".clob AS text;
 CREATE DOMAIN "SYS".blob AS bytea;
 CREATE DOMAIN "SYS".datetime AS timestamp(6);
+CREATE DOMAIN "SYS".varbinary AS bytea;
+-- VARCHAR2 compares as the database was made: CASE_SENSITIVE = 0 without case (in lower case, as the vendor's community
+-- saw), BLANK_PAD_MODE = 0 without blanks at the end (which are stored). PostgreSQL's own VARCHAR cannot be told to.
+CREATE DOMAIN "SYS".varchar2 AS :text_base;
+-- A BIT is a number.
+CREATE FUNCTION "SYS".bit_eq(a boolean, b integer) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT a::integer = b $$;
+CREATE FUNCTION "SYS".bit_lt(a boolean, b integer) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT a::integer < b $$;
+CREATE FUNCTION "SYS".bit_gt(a boolean, b integer) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT a::integer > b $$;
+CREATE FUNCTION "SYS".bit_ge(a boolean, b integer) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT a::integer >= b $$;
+CREATE FUNCTION "SYS".bit_le(a boolean, b integer) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS $$ SELECT a::integer <= b $$;
+CREATE OPERATOR "SYS".<= (LEFTARG = boolean, RIGHTARG = integer, FUNCTION = "SYS".bit_le);
+CREATE OPERATOR "SYS".= (LEFTARG = boolean, RIGHTARG = integer, FUNCTION = "SYS".bit_eq);
+CREATE OPERATOR "SYS".< (LEFTARG = boolean, RIGHTARG = integer, FUNCTION = "SYS".bit_lt);
+CREATE OPERATOR "SYS".> (LEFTARG = boolean, RIGHTARG = integer, FUNCTION = "SYS".bit_gt);
+CREATE OPERATOR "SYS".>= (LEFTARG = boolean, RIGHTARG = integer, FUNCTION = "SYS".bit_ge);
 
 CREATE FUNCTION "SYS".sf_get_case_sensitive_flag() RETURNS integer LANGUAGE sql STABLE AS $$ SELECT logminer.setting('case_sensitive')::integer $$;
-CREATE FUNCTION "SYS".sf_get_unicode_flag() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE FUNCTION "SYS".sf_get_unicode_flag() RETURNS integer LANGUAGE sql STABLE AS $$ SELECT (getdatabaseencoding() = 'UTF8')::integer $$;
 CREATE FUNCTION "SYS".case_sensitive() RETURNS integer LANGUAGE sql STABLE AS $$ SELECT logminer.setting('case_sensitive')::integer $$;
-CREATE FUNCTION "SYS".unicode() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';
+CREATE FUNCTION "SYS".unicode() RETURNS integer LANGUAGE sql STABLE AS $$ SELECT (getdatabaseencoding() = 'UTF8')::integer $$;
 CREATE VIEW "SYS".dual AS SELECT 'X'::varchar(1) AS "DUMMY";
 CREATE VIEW "SYS"."DUAL" AS SELECT 'X'::varchar(1) AS "DUMMY";

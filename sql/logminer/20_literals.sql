@@ -53,6 +53,9 @@ LANGUAGE sql STABLE AS $$
     WHEN 'timestamptz'::regtype
       THEN format('''TIMESTAMP'''''' || to_char((%s) AT TIME ZONE interval %L, ''YYYY-MM-DD HH24:MI:SS.US'') || '' %s''''''',
                   reference, logminer.setting('offset'), logminer.setting('offset'))
+    -- Its cast to text would drop the blanks that VARCHAR2 keeps.
+    WHEN 'bpchar'::regtype THEN format(CASE WHEN type_oid = '"SYS".varchar2'::regtype THEN $e$'''' || replace(format('%%s', %s), '''', '''''') || ''''$e$
+      ELSE $e$'''' || replace((%s)::text, '''', '''''') || ''''$e$ END, reference)
     WHEN 'bytea'::regtype THEN format('''0x'' || upper(encode(%s, ''hex''))', reference)
     ELSE format(''''''''' || replace((%s)::text, '''''''', '''''''''''') || ''''''''', reference)
   END

@@ -37,8 +37,9 @@ CREATE VIEW "SYS"."DBA_TAB_COLUMNS" AS
 SELECT t.owner::varchar(128) :name_collation AS "OWNER", t.table_name::varchar(128) :name_collation AS "TABLE_NAME", a.attname::varchar(128) :name_collation AS "COLUMN_NAME",
        y.type_name::varchar(128) AS "DATA_TYPE", NULL::varchar(3) AS "DATA_TYPE_MOD", NULL::varchar(128) AS "DATA_TYPE_OWNER",
        (CASE
-          WHEN y.type_name IN ('CHAR', 'VARCHAR') THEN CASE WHEN m.typmod > 4 THEN m.typmod - 4 ELSE 8188 END
+          WHEN y.type_name IN ('CHAR', 'VARCHAR', 'VARCHAR2') THEN CASE WHEN m.typmod > 4 THEN m.typmod - 4 ELSE 8188 END
           WHEN y.type_name IN ('CLOB', 'BLOB') THEN 2147483647
+          WHEN y.type_name = 'VARBINARY' THEN 8188
           WHEN y.type_name = 'TINYINT' OR y.type_name = 'BIT' THEN 1
           WHEN y.type_name = 'DECIMAL' THEN CASE WHEN m.typmod > 4 THEN (m.typmod - 4) >> 16 ELSE 0 END
           WHEN y.type_name = 'DATE' THEN 3 WHEN y.type_name = 'TIME' THEN 5 WHEN y.type_name = 'TIMESTAMP' THEN 8

@@ -14,6 +14,13 @@ SET client_min_messages = warning;
 \else
   \set case_sensitive 1
 \endif
+-- blank_pad_mode: dminit's BLANK_PAD_MODE, 1 or 0.
+\if :{?blank_pad_mode}
+\else
+  \set blank_pad_mode 1
+\endif
+CREATE EXTENSION IF NOT EXISTS citext;
+SELECT CASE WHEN :'case_sensitive' = '0' THEN 'citext' WHEN :'blank_pad_mode' = '0' THEN 'bpchar' ELSE 'varchar' END AS text_base \gset
 SELECT CASE :'case_sensitive' WHEN '0' THEN 'COLLATE logminer.ignore_case' ELSE '' END AS name_collation \gset
 \ir 00_schemas.sql
 \ir 10_position.sql

@@ -8,7 +8,8 @@
 #
 # start prints KEY=VALUE lines (HOST, PORT, DATABASE, USER, PASSWORD, ADMIN, ADMIN_PASSWORD, ODBC, PSQL); the same stand in DIR/connection.
 # Environment: PG_BIN (/usr/lib/postgresql/15/bin), TIDEMARK_PASSWORD, SYSDBA_PASSWORD, SEGMENT_MB (16), TIME_ZONE (UTC),
-#   CASE_SENSITIVE (1; 0: names are compared without regard to case, as dminit's option),
+#   CASE_SENSITIVE (1; 0: names and VARCHAR2 are compared without regard to case, as dminit's option),
+#   BLANK_PAD_MODE (1; 0: VARCHAR2 is compared without blanks at its end), ENCODING (UTF8; EUC_CN for GB18030),
 #   WATCH_PID: when this process is gone, the stand-in stops and is deleted.
 #   POSTGRES_OPTIONS: lines for postgresql.conf.
 # DIR must not exist or be empty; run by root, the server runs as postgres (or SERVER_USER), who must be able to reach DIR.
@@ -97,7 +98,7 @@ start() {
   unprivileged test -w "$dir" || fail "user $server_user cannot reach $dir"
   unprivileged bash -c 'printf %s "$2" >"$1/password"' - "$dir" "$admin_password"
   unprivileged "$pg_bin/initdb" --no-sync --no-instructions -D "$dir/data" -U SYSDBA -A scram-sha-256 --pwfile="$dir/password" \
-    -E UTF8 --locale=C --wal-segsize="${SEGMENT_MB:-16}" >"$dir/initdb.log" 2>&1 || { cat "$dir/initdb.log" >&2; fail "initdb failed"; }
+    -E "${ENCODING:-UTF8}" --locale=C --wal-segsize="${SEGMENT_MB:-16}" >"$dir/initdb.log" 2>&1 || { cat "$dir/initdb.log" >&2; fail "initdb failed"; }
   rm -f "$dir/password"
   cat >>"$dir/data/postgresql.conf" <<CONF
 listen_addresses = '127.0.0.1'
@@ -142,7 +143,7 @@ ODBC=Driver={PostgreSQL Unicode};Servername=127.0.0.1;Port=$port;Database=$datab
 PSQL=postgresql://SYSDBA:$admin_password@127.0.0.1:$port/$database
 KEYS
   sql -d postgres -c "CREATE DATABASE \"$database\"" || fail "cannot create the database"
-  (unset PGTZ PGOPTIONS; sql -d "$database" -v tidemark_password="$tidemark_password" -v case_sensitive="${CASE_SENSITIVE:-1}" -f "$here/install.sql" >/dev/null) || fail "the installation failed"
+  (unset PGTZ PGOPTIONS; sql -d "$database" -v tidemark_password="$tidemark_password" -v case_sensitive="${CASE_SENSITIVE:-1}" -v blank_pad_mode="${BLANK_PAD_MODE:-1}" -f "$here/install.sql" >/dev/null) || fail "the installation failed"
   start_companions
   cat "$dir/connection"
 }

@@ -6,6 +6,7 @@
 
 #![allow(dead_code)]
 
+pub mod key_kinds;
 pub mod stand_in;
 
 use std::io::Write;

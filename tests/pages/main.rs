@@ -1,5 +1,7 @@
 //! Cutting tables and reading their pages, over the stand-in for DM8.
 
+mod kinds;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::sync::Arc;
@@ -7,6 +9,7 @@ use std::sync::Arc;
 use support::stand_in::StandIn;
 use tidemark::catalog::key::KeyCodec;
 use tidemark::catalog::{Table, load};
+use tidemark::dialect::Dialect;
 use tidemark::dialect::dameng::Dameng;
 use tidemark::error::Result;
 use tidemark::row::value::{Image, Value, ValueBuffer};
@@ -67,22 +70,23 @@ fn table(schema: &str, columns: &str, rows: &str) -> Arc<Table> {
 }
 
 fn reader(table: &Arc<Table>, needed: &[bool]) -> PageReader {
+    reader_with(Arc::new(Dameng), table, needed)
+}
+
+fn reader_with(dialect: Arc<dyn Dialect>, table: &Arc<Table>, needed: &[bool]) -> PageReader {
     let codec = Plain(table.clone(), KeyCodec::new(table).unwrap());
     let connection = StandIn::shared().connect();
-    PageReader::new(
-        connection,
-        Arc::new(Dameng),
-        Arc::new(codec),
-        &[(table.clone(), needed)],
-        1024,
-    )
-    .unwrap()
+    PageReader::new(connection, dialect, Arc::new(codec), &[(table.clone(), needed)], 1024).unwrap()
 }
 
 /// All chunks, cut `at_once` a call.
 fn cut(table: &Table, rows: usize, at_once: usize) -> Vec<Chunk> {
+    cut_with(&Dameng, table, rows, at_once)
+}
+
+fn cut_with(dialect: &dyn Dialect, table: &Table, rows: usize, at_once: usize) -> Vec<Chunk> {
     let mut connection = StandIn::shared().connect();
-    let splitter = Splitter::new(&Dameng, table, rows).unwrap();
+    let splitter = Splitter::new(dialect, table, rows).unwrap();
     let mut chunks: Vec<Chunk> = Vec::new();
     loop {
         let from = chunks.last().and_then(|chunk| chunk.range.upper.clone());
