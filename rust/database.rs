@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::key::KeyCodec;
-use crate::catalog::{self, Table};
+use crate::catalog::{self, Found, Table};
 use crate::config::Config;
 use crate::database::connections::Connections;
 use crate::dialect::mining::Mining;
@@ -26,7 +26,7 @@ use crate::position::{Incarnation, Position, Scn};
 use crate::reader::capture::{Capture, Connector};
 use crate::row::RowCodec;
 use crate::row::codec::{CapturedTable, Codec};
-use crate::row::layout;
+use crate::row::layout::{self, OutputColumn};
 use crate::snapshot::PageSource;
 use crate::snapshot::select::PageReader;
 use crate::snapshot::splitter::Splitter;
@@ -69,33 +69,51 @@ impl Database {
         }))
     }
 
+    /// Looks the captured tables up over a connection of its own.
     fn captured(self: &Arc<Self>) -> Result<Captured> {
         let mut connection = self.connections.open()?;
-        let table = Arc::new(catalog::load(&mut connection, &*self.dialect, &self.config.table)?);
-        if table.key.is_empty() {
-            return Err(setup::without_key().on(&table.name));
+        let found = catalog::find(&mut connection, &*self.dialect, &self.config.tables)?;
+        self.captured_of(connection, &found)
+    }
+
+    fn captured_of(self: &Arc<Self>, mut connection: Connection, found: &Found) -> Result<Captured> {
+        let mut tables = Vec::with_capacity(found.tables.len());
+        let mut captured = Vec::with_capacity(found.tables.len());
+        for name in &found.tables {
+            let table = Arc::new(catalog::load(&mut connection, &*self.dialect, name)?);
+            captured.push(self.prepared(&table).map_err(|error| error.on(name))?);
+            tables.push(table);
         }
-        let columns = layout::resolve(&self.config.columns, &table)?;
-        let keys = Arc::new(KeyCodec::new(&table).map_err(|error| error.on(&table.name))?);
         let name = text(&mut connection, &self.dialect.database_name())?;
-        let captured = CapturedTable {
-            table: (*table).clone(),
-            key: keys,
-            columns,
-        };
-        let codec = Codec::new(
-            vec![captured],
-            &name,
-            self.config.server_time_zone.clone(),
-            self.config.on_value_error,
-        );
+        let zone = self.config.server_time_zone.clone();
+        let codec = Codec::new(captured, &name, zone, self.config.on_value_error);
         Ok(Captured {
             database: self.clone(),
             connection,
-            names: vec![table.name.clone()],
-            table,
+            names: tables.iter().map(|table| table.name.clone()).collect(),
+            tables,
             codec: Arc::new(codec),
         })
+    }
+
+    /// A table with what of it goes downstream.
+    fn prepared(&self, table: &Table) -> Result<CapturedTable> {
+        if table.key.is_empty() {
+            return Err(setup::without_key());
+        }
+        Ok(CapturedTable {
+            table: table.clone(),
+            key: Arc::new(KeyCodec::new(table)?),
+            columns: output_columns(&self.config, table)?,
+        })
+    }
+}
+
+/// The columns of a table that go downstream: those that the job declares, or all.
+fn output_columns(config: &Config, table: &Table) -> Result<Vec<OutputColumn>> {
+    match &config.columns {
+        Some(declared) => layout::resolve(declared, table),
+        None => layout::all_columns(table),
     }
 }
 
@@ -119,9 +137,17 @@ impl Connector for Arc<Database> {
 
 impl Surveyor for Arc<Database> {
     fn connect(&self) -> Result<Box<dyn Survey>> {
-        setup::check(&mut self.connections.open()?, &*self.dialect, &self.config)
+        let mut connection = self.connections.open()?;
+        let found = setup::check(&mut connection, &*self.dialect, &self.config)
             .map_err(|error| error.doing("checking the database's set-up"))?;
-        let captured = self.captured()?;
+        let captured = self.captured_of(connection, &found)?;
+        for name in &found.but_for_case {
+            log::warn!(
+                "table {name} is not captured: it matches {} but for its case (a name in double quotes is exact)",
+                self.config.tables
+            );
+        }
+        log::info!("captured tables: {}", listed(&captured.names));
         // Nothing is mined here: the reader answers questions, and opening it checks how the server is set up.
         let (opening, log) = captured.log_miner().open_new(self.connections.open()?)?;
         Ok(Box::new(Surveyed { captured, opening, log }))
@@ -132,21 +158,24 @@ impl Surveyor for Arc<Database> {
     }
 }
 
-/// The captured table, looked up over a connection that stays for questions.
+/// The captured tables, looked up over a connection that stays for questions.
 struct Captured {
     database: Arc<Database>,
     connection: Connection,
+    /// Names and tables, both by number.
     names: Vec<Arc<TableName>>,
-    table: Arc<Table>,
+    tables: Vec<Arc<Table>>,
     codec: Arc<Codec>,
 }
 
 impl Captured {
     fn log_miner(&self) -> LogMiner {
-        let table = changes::CapturedTable {
-            table: self.table.clone(),
-            wanted: Some(self.codec.needed_columns(0).to_vec()),
-        };
+        let tables = self
+            .with_needed_columns()
+            .map(|(table, needed)| changes::CapturedTable {
+                table,
+                wanted: Some(needed.to_vec()),
+            });
         let log = &self.database.config.log;
         let defaults = Settings::default();
         let settings = Settings {
@@ -163,7 +192,12 @@ impl Captured {
             logging_hint: self.database.dialect.logging_hint().to_owned(),
             ..defaults
         };
-        LogMiner::new(self.database.dialect.clone(), vec![table], settings)
+        LogMiner::new(self.database.dialect.clone(), tables.collect(), settings)
+    }
+
+    fn with_needed_columns(&self) -> impl Iterator<Item = (Arc<Table>, &[bool])> {
+        let tables = self.tables.iter().zip(0..);
+        tables.map(|(table, number)| (table.clone(), self.codec.needed_columns(number)))
     }
 }
 
@@ -188,12 +222,12 @@ impl Capture for Captured {
 
     fn pages(&mut self) -> Result<Box<dyn PageSource>> {
         let connection = self.database.connections.open()?;
-        let needed = self.codec.needed_columns(0);
+        let tables: Vec<_> = self.with_needed_columns().collect();
         let reader = PageReader::new(
             connection,
             self.database.dialect.clone(),
             self.codec.clone(),
-            &[(self.table.clone(), needed)],
+            &tables,
             self.database.config.snapshot.fetch_rows,
         )?;
         Ok(Box::new(reader))
@@ -208,7 +242,7 @@ struct Surveyed {
 
 impl Survey for Surveyed {
     fn tables(&self) -> Vec<TableName> {
-        vec![(*self.captured.table.name).clone()]
+        self.captured.names.iter().map(|name| (**name).clone()).collect()
     }
 
     fn incarnation(&self) -> Incarnation {
@@ -228,17 +262,24 @@ impl Survey for Surveyed {
     }
 
     fn cut(&mut self, table: &TableName, lower: Option<&Key>) -> Result<Vec<Chunk>> {
-        if *table != *self.captured.table.name {
+        let Captured {
+            database,
+            connection,
+            tables,
+            ..
+        } = &mut self.captured;
+        let Some(table) = tables.iter().find(|captured| *captured.name == *table) else {
             let kind = ErrorKind::State("the state names a table that is not captured any more".into());
             return Err(Error::from(kind).on(table));
-        }
-        let database = &self.captured.database;
-        Splitter::new(&*database.dialect, &self.captured.table, database.config.chunk_rows)?.cut(
-            &mut self.captured.connection,
-            lower,
-            CHUNKS_A_CALL,
-        )
+        };
+        Splitter::new(&*database.dialect, table, database.config.chunk_rows)?.cut(connection, lower, CHUNKS_A_CALL)
     }
+}
+
+/// Names for a line of the log.
+fn listed(names: &[Arc<TableName>]) -> String {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    names.join(", ")
 }
 
 fn text(connection: &mut Connection, query: &crate::dialect::Query) -> Result<String> {

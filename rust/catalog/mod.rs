@@ -1,11 +1,14 @@
 //! Tables as the database's dictionary has them: columns, types and keys, in words that no single database owns.
 
+mod find;
 pub mod key;
 mod load;
+pub mod pattern;
 
 use std::sync::Arc;
 
 pub use crate::dialect::{ColumnType, IntervalField};
+pub use find::{Found, find};
 pub use load::load;
 
 use crate::split::TableName;

@@ -4,12 +4,12 @@ pub mod options;
 mod values;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::catalog::pattern::{NamePattern, TablePatterns};
 use crate::config::values::Options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::faults::OnFault;
@@ -17,7 +17,6 @@ use crate::odbc::Secret;
 use crate::row::codec::OnValueError;
 use crate::row::layout::DeclaredColumn;
 use crate::row::zone::Zone;
-use crate::split::TableName;
 use crate::stream::OnTruncate;
 
 /// Attributes of the connection string that have options of their own, in lower case.
@@ -49,7 +48,7 @@ pub struct Config {
     /// `password`
     pub password: Secret,
     /// `schema-name` and `table-name`
-    pub table: Arc<TableName>,
+    pub tables: TablePatterns,
     /// `scan.startup.mode`
     pub startup: StartupMode,
     /// `scan.incremental.snapshot.chunk.size`, in rows
@@ -74,8 +73,8 @@ pub struct Config {
     pub odbc_driver: Option<String>,
     /// `odbc.*` without that, names as the user wrote them.
     pub odbc: BTreeMap<String, String>,
-    /// The columns that go downstream, in their order.
-    pub columns: Vec<DeclaredColumn>,
+    /// The columns of each table that go downstream, in their order; `None`: all of them, in their natural types.
+    pub columns: Option<Vec<DeclaredColumn>>,
     /// How the job takes checkpoints.
     pub checkpointing: Checkpointing,
 }
@@ -156,14 +155,16 @@ pub enum Checkpointing {
 struct Json {
     connector: String,
     options: Map<String, Value>,
-    columns: Vec<DeclaredColumn>,
+    #[serde(default)]
+    columns: Option<Vec<DeclaredColumn>>,
     checkpointing: Checkpointing,
 }
 
 impl Config {
     /// Reads what Java made of the table's or the builder's options: `{"connector": …, "options": {name: value, …},
     /// "columns": [{"name", "type", "precision", "scale", "length", "nullable", "metadata"}, …], "checkpointing":
-    /// "disabled" | "aligned" | "unaligned"}`. Values are texts, integers, and durations in milliseconds.
+    /// "disabled" | "aligned" | "unaligned"}`. Values are texts, integers, and durations in milliseconds. Without `columns`
+    /// all columns of each table go out.
     ///
     /// # Errors
     /// `Option`, which names the option; `Declaration`, which names the column.
@@ -182,17 +183,18 @@ impl Config {
             .ok_or_else(|| refuse("connector", format!("'{}' is not one of this build", json.connector)))?;
         let options = Options(json.options);
         options.refuse_unknown()?;
-        json.columns.iter().try_for_each(|column| column.kind().map(drop))?;
+        let declared = json.columns.iter().flatten();
+        declared.map(DeclaredColumn::kind).try_for_each(|kind| kind.map(drop))?;
         let config = Config {
             connector,
             hostname: options.text("hostname")?,
             port: options.integer("port")? as u16,
             username: options.text("username")?,
             password: Secret::new(options.text("password")?),
-            table: Arc::new(TableName {
-                schema: options.text("schema-name")?,
-                name: options.text("table-name")?,
-            }),
+            tables: TablePatterns {
+                schema: names(&options, "schema-name")?,
+                table: names(&options, "table-name")?,
+            },
             startup: match options.text("scan.startup.mode")?.as_str() {
                 "snapshot" => StartupMode::Snapshot,
                 "latest-offset" => StartupMode::LatestOffset,
@@ -249,6 +251,10 @@ impl Config {
         }
         Ok(())
     }
+}
+
+fn names(options: &Options, name: &str) -> Result<NamePattern> {
+    NamePattern::parse(&options.text(name)?).map_err(|reason| refuse(name, reason))
 }
 
 fn on_fault(options: &Options, name: &str) -> Result<OnFault> {

@@ -105,13 +105,13 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "schema-name",
         kind: OptionKind::Text,
         default: Default::Required,
-        doc: "Schema of the captured table, case as in the dictionary.",
+        doc: "Schemas of the captured tables: a name as SQL has it, or a pattern of whole names (below).",
     },
     OptionSpec {
         name: "table-name",
         kind: OptionKind::Text,
         default: Default::Required,
-        doc: "The captured table, case as in the dictionary.",
+        doc: "The captured tables: a name as SQL has it, or a pattern of whole names (below).",
     },
     OptionSpec {
         name: "scan.startup.mode",

@@ -37,7 +37,7 @@ fn what_is_left_out_has_its_default() {
     let config = Config::from_json(&minimal().to_string()).unwrap();
     assert_eq!(config.connector, Connector::Dameng);
     assert_eq!((config.hostname.as_str(), config.port), ("db", 5236));
-    assert_eq!(config.table.to_string(), "BIZ.ORDERS");
+    assert_eq!(config.tables.to_string(), "schema-name 'BIZ' and table-name 'ORDERS'");
     assert_eq!(config.startup, StartupMode::Initial);
     assert_eq!(config.chunk_rows, 8096);
     assert_eq!(config.connect_timeout, Duration::from_secs(30));

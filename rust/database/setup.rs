@@ -1,20 +1,24 @@
 //! The start-up check: everything that stands in the way of a capture, in one report.
 
-use crate::catalog;
 use crate::catalog::key::KeyCodec;
+use crate::catalog::{self, Found};
 use crate::config::Config;
+use crate::database::output_columns;
 use crate::dialect::Query;
 use crate::dialect::mining::{Mining, MiningFault};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::session::server_settings;
 use crate::odbc::{ColumnSpec, Connection};
-use crate::row::layout;
+use crate::split::TableName;
 
-/// Checks rights, the server's settings, the table, its key and the declared columns.
+/// Tables in one report at most: the rest of many mostly has the same faults.
+const REPORTED_TABLES: usize = 20;
+
+/// Checks rights, the server's settings, the tables, their keys and the declared columns, and returns the tables.
 ///
 /// # Errors
 /// The one thing that stands in the way, or `Several`; what comes of a lost connection at once.
-pub(super) fn check(connection: &mut Connection, dialect: &dyn Mining, config: &Config) -> Result<()> {
+pub(super) fn check(connection: &mut Connection, dialect: &dyn Mining, config: &Config) -> Result<Found> {
     let mut faults = Vec::new();
     for probe in dialect.probes() {
         if let Err(error) = rows(connection, &probe.query) {
@@ -35,12 +39,37 @@ pub(super) fn check(connection: &mut Connection, dialect: &dyn Mining, config: &
     if let Ok(settings) = server_settings(connection, dialect) {
         faults.extend(dialect.judge_setup(&settings).err());
     }
-    faults.extend(table(connection, dialect, config)?);
-    Error::all(faults)
+    let found = match catalog::find(connection, dialect, &config.tables) {
+        Err(error) if error.is_retryable() => return Err(error),
+        found => found,
+    };
+    let mut faulty = 0;
+    for name in found.iter().flat_map(|found| &found.tables) {
+        let of_it = table(connection, dialect, config, name)?;
+        faulty += usize::from(!of_it.is_empty());
+        if faulty <= REPORTED_TABLES {
+            faults.extend(of_it);
+        }
+    }
+    if faulty > REPORTED_TABLES {
+        let text = format!("{} more tables have such faults", faulty - REPORTED_TABLES);
+        faults.push(ErrorKind::Catalog(text).into());
+    }
+    let found = match found {
+        // A probe has said so.
+        Err(error) if matches!(error.kind(), ErrorKind::Statement { .. }) && !faults.is_empty() => None,
+        Err(error) => {
+            faults.push(error);
+            None
+        }
+        Ok(found) => Some(found),
+    };
+    Error::all(faults)?;
+    found.ok_or_else(|| ErrorKind::Internal("a fault of the set-up was lost".into()).into())
 }
 
-fn table(connection: &mut Connection, dialect: &dyn Mining, config: &Config) -> Result<Vec<Error>> {
-    let table = match catalog::load(connection, dialect, &config.table) {
+fn table(connection: &mut Connection, dialect: &dyn Mining, config: &Config, name: &TableName) -> Result<Vec<Error>> {
+    let table = match catalog::load(connection, dialect, name) {
         Ok(table) => table,
         Err(error) if error.is_retryable() => return Err(error),
         Err(error) => return Ok(vec![error]),
@@ -62,11 +91,7 @@ fn table(connection: &mut Connection, dialect: &dyn Mining, config: &Config) -> 
     } else {
         faults.extend(KeyCodec::new(&table).err().map(|error| error.on(&table.name)));
     }
-    faults.extend(
-        layout::resolve(&config.columns, &table)
-            .err()
-            .map(|error| error.on(&table.name)),
-    );
+    faults.extend(output_columns(config, &table).err().map(|error| error.on(&table.name)));
     Ok(faults)
 }
 

@@ -19,6 +19,10 @@ const DRIVER: &str = "DM8 ODBC DRIVER";
 /// A name of the dictionary: VARCHAR(128), in UTF-8 at most four bytes a character.
 const NAME: ColumnSpec = ColumnSpec::Text { bytes: 512 };
 
+/// The schemas of the server's own users (vendor's community). SYSDBA's is not among them: many sites keep their tables
+/// there.
+const SYSTEM_SCHEMAS: &str = "'SYS', 'SYSSSO', 'SYSAUDITOR', 'SYSDBO', 'SYSDBAOPER', 'CTISYS', 'SYSJOB'";
+
 impl Dialect for Dameng {
     fn connection(&self, endpoint: &Endpoint) -> ConnectionSettings {
         let own = [
@@ -77,6 +81,30 @@ impl Dialect for Dameng {
         Query {
             sql: r#"SELECT "NAME" FROM "SYS"."V$DATABASE""#.to_owned(),
             columns: vec![NAME],
+        }
+    }
+
+    fn tables(&self) -> Query {
+        // A partition is a table of its own, named after its root and itself; SYSHPARTTABLEINFO (system tables of the
+        // manual) knows it as PART_TABLE_ID.
+        Query {
+            sql: format!(
+                "SELECT S.\"NAME\", T.\"NAME\" FROM \"SYS\".\"SYSOBJECTS\" S, \"SYS\".\"SYSOBJECTS\" T \
+                 WHERE S.\"TYPE$\" = 'SCH' AND T.\"SCHID\" = S.\"ID\" AND T.\"TYPE$\" = 'SCHOBJ' \
+                 AND T.\"SUBTYPE$\" = 'UTAB' AND S.\"NAME\" NOT IN ({SYSTEM_SCHEMAS}) \
+                 AND NOT EXISTS (SELECT 1 FROM \"SYS\".\"SYSHPARTTABLEINFO\" P WHERE P.\"PART_TABLE_ID\" = T.\"ID\") \
+                 AND NOT EXISTS (SELECT 1 FROM \"SYS\".\"ALL_TABLES\" A WHERE A.\"OWNER\" = S.\"NAME\" \
+                 AND A.\"TABLE_NAME\" = T.\"NAME\" AND A.\"TEMPORARY\" = 'Y')"
+            ),
+            columns: vec![NAME, NAME],
+        }
+    }
+
+    fn names_have_case(&self) -> Query {
+        // CASE_SENSITIVE of dminit.
+        Query {
+            sql: "SELECT SF_GET_CASE_SENSITIVE_FLAG()".to_owned(),
+            columns: vec![ColumnSpec::Int],
         }
     }
 

@@ -94,6 +94,13 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// The database's name, for the metadata column of that name: text.
     fn database_name(&self) -> Query;
 
+    /// Schema and name of every table that can be captured, whether or not the user may read it: ordinary and
+    /// partitioned tables of users' schemas; no views, no temporary tables, no partitions.
+    fn tables(&self) -> Query;
+
+    /// One integer: 1 if names are told apart by case, and those without quotes mean upper-case ones.
+    fn names_have_case(&self) -> Query;
+
     /// The tables' schema and name, and the number that the log names each of them by, for one exact table: text, text,
     /// integer. No row if there is no such table or the user may not see it.
     fn table(&self, table: &TableName) -> Query;

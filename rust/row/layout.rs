@@ -5,7 +5,7 @@ mod fit;
 mod natural;
 
 pub use declared::DeclaredColumn;
-pub use natural::natural;
+pub use natural::{all_columns, natural};
 
 use std::fmt;
 

@@ -1,15 +1,19 @@
 -- The triggers of every user table.
 
+-- The schemas that DM8 does not have, and those of its own users.
+CREATE FUNCTION logminer.is_internal_schema(schema text) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT schema IN ('logminer', 'dbms_logmnr', 'information_schema') OR schema LIKE 'pg\_%'
+$$;
 CREATE FUNCTION logminer.is_system_schema(schema text) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT schema IN ('SYS', 'SYSSSO', 'SYSAUDITOR', 'SYSDBO', 'SYSDBAOPER', 'CTISYS', 'SYSJOB', 'logminer', 'dbms_logmnr',
-                    'information_schema') OR schema LIKE 'pg\_%'
+  SELECT schema IN ('SYS', 'SYSSSO', 'SYSAUDITOR', 'SYSDBO', 'SYSDBAOPER', 'CTISYS', 'SYSJOB') OR logminer.is_internal_schema(schema)
 $$;
 
 CREATE FUNCTION logminer.is_logged(wanted oid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-                 WHERE c.oid = wanted AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
+                 WHERE c.oid = wanted AND c.relkind IN ('r', 'p') AND c.relpersistence = 'p'
                    AND NOT logminer.is_system_schema(n.nspname))
 $$;
 

@@ -18,10 +18,11 @@ LANGUAGE sql STABLE AS $$
   FROM pg_type t WHERE t.oid = type_oid
 $$;
 
--- The tables shown: user tables (the root of a partitioned one, not its parts).
+-- The tables shown: user tables (the root of a partitioned one, not its parts). An UNLOGGED table stands for a global temporary one,
+-- which lies in a user's schema and leaves nothing in the log.
 CREATE FUNCTION logminer.user_tables() RETURNS TABLE (table_oid oid, owner name, table_name name, row_count real, temporary boolean)
 LANGUAGE sql STABLE AS $$
-  SELECT c.oid, n.nspname, c.relname, c.reltuples, c.relpersistence = 't'
+  SELECT c.oid, n.nspname, c.relname, c.reltuples, c.relpersistence <> 'p'
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT logminer.is_system_schema(n.nspname)
 $$;
@@ -127,12 +128,22 @@ BEGIN
   END LOOP;
 END $$;
 
--- Schemas and user tables. INFO3's bit 51: ADD LOGIC LOG; INFO4's low four bytes hold the table's version.
+-- Schemas, user tables and views. A partition is a table of its own (manual). INFO3's bit 51: ADD LOGIC LOG; INFO4's low four bytes
+-- hold the table's version.
 CREATE VIEW "SYS"."SYSOBJECTS" AS
 SELECT n.nspname::varchar(128) :name_collation AS "NAME", n.oid::integer AS "ID", 0 AS "SCHID", 'SCH'::varchar(10) AS "TYPE$",
        NULL::varchar(10) AS "SUBTYPE$", -1 AS "PID", 0::bigint AS "INFO3", 0::bigint AS "INFO4", 'Y'::varchar(1) AS "VALID"
-FROM pg_namespace n WHERE NOT logminer.is_system_schema(n.nspname)
+FROM pg_namespace n WHERE NOT logminer.is_internal_schema(n.nspname)
 UNION ALL
-SELECT t.table_name::varchar(128) :name_collation, t.table_oid::integer, c.relnamespace::integer, 'SCHOBJ', 'UTAB', -1,
+SELECT c.relname::varchar(128) :name_collation, c.oid::integer, c.relnamespace::integer, 'SCHOBJ', CASE c.relkind WHEN 'v' THEN 'VIEW' ELSE 'UTAB' END, -1,
        CASE WHEN v.logic_log THEN 1::bigint << 51 ELSE 0 END, coalesce(v.version, 0)::bigint, 'Y'
-FROM logminer.user_tables() t JOIN pg_class c ON c.oid = t.table_oid LEFT JOIN logminer.table_version v USING (table_oid);
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN logminer.table_version v ON v.table_oid = c.oid
+WHERE c.relkind IN ('r', 'p', 'v') AND NOT logminer.is_internal_schema(n.nspname);
+
+-- Which table is whose partition, level by level.
+CREATE VIEW "SYS"."SYSHPARTTABLEINFO" AS
+SELECT i.inhparent::integer AS "BASE_TABLE_ID", c.oid::integer AS "PART_TABLE_ID",
+       (CASE p.partstrat WHEN 'r' THEN 'RANGE' WHEN 'l' THEN 'LIST' WHEN 'h' THEN 'HASH' END)::varchar(10) AS "PARTITION_TYPE",
+       c.relname::varchar(128) :name_collation AS "PARTITION_NAME"
+FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid JOIN pg_partitioned_table p ON p.partrelid = i.inhparent
+WHERE c.relispartition AND c.relkind IN ('r', 'p');

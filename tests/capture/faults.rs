@@ -101,14 +101,23 @@ fn a_wrong_password() {
 #[test]
 fn a_missing_table() {
     let source = Source::shared("PRESENT", 1);
-    for (option, value) in [("table-name", "ABSENT"), ("table-name", "t"), ("schema-name", "ABSENT")] {
+    for (option, value, instead) in [
+        ("table-name", "ABSENT", "in such a schema there is PRESENT.T"),
+        (
+            "table-name",
+            "\"t\"",
+            "case apart there is PRESENT.T: a name in double quotes is exact",
+        ),
+        ("table-name", "_", "in such a schema there is PRESENT.T"),
+        ("table-name", "%", "in such a schema there is PRESENT.T"),
+        ("schema-name", "ABSENT", "tables are in schema"),
+    ] {
         let error = failure(job_with(&source, &[(option, json!(value))]));
         assert!(matches!(error.kind(), ErrorKind::Catalog(_)), "{error}");
         let text = error.to_string();
-        assert!(
-            text.contains(value) && text.contains("Check schema-name and table-name"),
-            "{text}"
-        );
+        for part in ["TM-1002", value, instead, "Check schema-name and table-name"] {
+            assert!(text.contains(part), "{part} is missing in {text}");
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod snapshot;
 mod source;
 mod startup;
 mod stream;
+mod tables;
 mod visibility;
 mod watch;
 mod workload;

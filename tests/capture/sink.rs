@@ -7,12 +7,13 @@ use tidemark::row::layout::{FlinkType, UNBOUNDED};
 
 use crate::binary_row::{Read, read};
 
-/// Columns of the jobs: `ID`, `V`, and the metadata `scn` and `transaction_id`.
-const KINDS: [FlinkType; 4] = [
+/// Columns of the jobs: `ID`, `V`, and the metadata `scn`, `transaction_id` and `table_name`.
+const KINDS: [FlinkType; 5] = [
     FlinkType::BigInt,
     FlinkType::VarChar { length: UNBOUNDED },
     FlinkType::BigInt,
     FlinkType::BigInt,
+    FlinkType::VarChar { length: UNBOUNDED },
 ];
 
 /// A row.
@@ -28,12 +29,14 @@ pub struct Row {
     pub scn: Option<i64>,
     /// Its transaction; `None` in snapshot rows.
     pub xid: Option<i64>,
+    /// Its table.
+    pub table: String,
 }
 
 impl Row {
     fn decode(bytes: &[u8]) -> Row {
         let (kind, fields) = read(bytes, &KINDS);
-        let [Read::Integer(id), Read::Bytes(v), scn, xid] = &fields[..] else {
+        let [Read::Integer(id), Read::Bytes(v), scn, xid, Read::Bytes(table)] = &fields[..] else {
             panic!("{fields:?}");
         };
         let number = |field: &Read| match field {
@@ -47,6 +50,7 @@ impl Row {
             v: String::from_utf8(v.clone()).unwrap(),
             scn: number(scn),
             xid: number(xid),
+            table: String::from_utf8(table.clone()).unwrap(),
         }
     }
 }

@@ -118,6 +118,7 @@ impl Source {
                 {"name": "V", "type": "STRING"},
                 {"name": "at", "type": "BIGINT", "metadata": "scn"},
                 {"name": "by", "type": "BIGINT", "metadata": "transaction_id"},
+                {"name": "of", "type": "STRING", "metadata": "table_name", "nullable": false},
             ],
             "checkpointing": "aligned",
         });

@@ -24,8 +24,10 @@ const REDO: ColumnSpec = ColumnSpec::Text { bytes: 8000 };
 /// Operations whose records concern one object only, and need not be read for other objects than the captured tables.
 const OF_OBJECTS: &str = "1, 2, 3, 4, 5, 13, 14, 37";
 
-/// What is read beside the dictionary and the captured tables.
-const VIEWS: [&str; 6] = [
+/// What is read beside the captured tables and the views of the dictionary that show to each user its own.
+const VIEWS: [&str; 8] = [
+    "SYSOBJECTS",
+    "SYSHPARTTABLEINFO",
     "V$DM_INI",
     "V$DATABASE",
     "V$ARCH_FILE",

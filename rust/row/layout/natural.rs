@@ -1,7 +1,8 @@
 //! What a column becomes where nothing is declared: the narrowest type of Flink that every one of its values fits into.
 
-use crate::catalog::{Column, ColumnType};
-use crate::row::layout::{DeclaredColumn, FlinkType, UNBOUNDED};
+use crate::catalog::{Column, ColumnType, Table};
+use crate::error::{Error, ErrorKind, Result};
+use crate::row::layout::{DeclaredColumn, FlinkType, OutputColumn, OutputSource, UNBOUNDED};
 
 const STRING: FlinkType = FlinkType::VarChar { length: UNBOUNDED };
 
@@ -45,6 +46,27 @@ fn decimal(precision: Option<u8>, scale: i8) -> FlinkType {
         },
         _ => STRING,
     }
+}
+
+/// All columns of a table, each as it is.
+///
+/// # Errors
+/// `Declaration` for a column that cannot be captured.
+pub fn all_columns(table: &Table) -> Result<Vec<OutputColumn>> {
+    let columns = table.columns.iter().enumerate();
+    let output = columns.map(|(number, column)| {
+        let Some(kind) = natural(&column.kind) else {
+            let text = format!("column '{}' is of a type that cannot be captured", column.name);
+            return Err(Error::from(ErrorKind::Declaration(text)).on(&table.name));
+        };
+        Ok(OutputColumn {
+            name: column.name.clone(),
+            kind,
+            nullable: column.nullable,
+            source: OutputSource::Column(number),
+        })
+    });
+    output.collect()
 }
 
 impl DeclaredColumn {

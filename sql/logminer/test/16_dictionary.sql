@@ -43,6 +43,21 @@ SELECT kit.same((SELECT string_agg(concat_ws(' ', "INDEX_NAME", "UNIQUENESS", "C
   'IX NONUNIQUE VC 1 DESC, IX NONUNIQUE ID 2 ASC, T_pkey UNIQUE ID 1 ASC, UQ UNIQUE I 1 ASC, UQ UNIQUE VC 2 ASC', 'indexes');
 SELECT kit.same((SELECT string_agg("TABLE_NAME", ',' ORDER BY "TABLE_NAME") FROM "ALL_TABLES" WHERE "OWNER" = 'Dict'), 'PT,Parent,T', 'tables; no view, no partition');
 SELECT kit.same((SELECT count(*) FROM "ALL_TABLES" WHERE "OWNER" IN ('SYS', 'logminer', 'pg_catalog', 'information_schema')), 0::bigint, 'no system schema');
+-- SYSOBJECTS has partitions, views and the tables in the server's own schemas; SYSHPARTTABLEINFO says what is a partition, at each level.
+CREATE TABLE "Dict"."PT2" PARTITION OF "Dict"."PT" FOR VALUES FROM (100) TO (300) PARTITION BY RANGE ("ID");
+CREATE TABLE "Dict"."PT2_A" PARTITION OF "Dict"."PT2" FOR VALUES FROM (100) TO (200);
+SELECT kit.same((SELECT string_agg(t."NAME" || ' ' || t."SUBTYPE$", ',' ORDER BY t."NAME") FROM "SYSOBJECTS" s JOIN "SYSOBJECTS" t ON t."SCHID" = s."ID" WHERE s."NAME" = 'Dict' AND t."TYPE$" = 'SCHOBJ'),
+  'PT UTAB,PT1 UTAB,PT2 UTAB,PT2_A UTAB,Parent UTAB,T UTAB,V VIEW', 'SYSOBJECTS');
+SELECT kit.same((SELECT string_agg(b."NAME" || ' ' || p."NAME" || ' ' || "PARTITION_TYPE", ',' ORDER BY p."NAME") FROM "SYSHPARTTABLEINFO" JOIN "SYSOBJECTS" p ON p."ID" = "PART_TABLE_ID" JOIN "SYSOBJECTS" b ON b."ID" = "BASE_TABLE_ID"),
+  'PT PT1 RANGE,PT PT2 RANGE,PT2 PT2_A RANGE', 'SYSHPARTTABLEINFO');
+SELECT kit.check(EXISTS (SELECT FROM "SYSOBJECTS" WHERE "NAME" = 'SYS' AND "TYPE$" = 'SCH'), 'system schemas');
+-- A global temporary table is listed as such and leaves nothing in the log.
+CREATE UNLOGGED TABLE "Dict"."GTT"("ID" int PRIMARY KEY);
+SELECT kit.same((SELECT string_agg("TABLE_NAME" || ' ' || "TEMPORARY", ',' ORDER BY "TABLE_NAME") FROM "ALL_TABLES" WHERE "OWNER" = 'Dict'), 'GTT Y,PT N,Parent N,T N', 'TEMPORARY');
+SELECT kit.here() AS low \gset
+INSERT INTO "Dict"."GTT" VALUES (1);
+SELECT kit.same((SELECT count(*) FROM kit.mine(:low) WHERE "OPERATION_CODE" = 1), 0::bigint, 'temporary rows');
+DROP TABLE "Dict"."GTT";
 -- A partition's rows are logged under the table's name.
 SELECT kit.here() AS low \gset
 INSERT INTO "Dict"."PT" VALUES (5);

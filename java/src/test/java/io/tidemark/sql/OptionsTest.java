@@ -161,7 +161,7 @@ class OptionsTest {
             COLUMNS
                 + standIn.with(
                     "schema-name", "B_Z",
-                    "table-name", "it''s 1; --",
+                    "table-name", "\"it''s 1; --\"",
                     "scan.startup.mode", "snapshot"),
             QUERY)) {
       assertEquals(tenRows(NAMES.get(5)), job.takeAll());

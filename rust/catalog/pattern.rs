@@ -1,0 +1,295 @@
+//! Which tables a job means: names in double quotes are exact, all else are anchored patterns over names as SQL reads
+//! them without quotes.
+
+use std::fmt;
+
+use regex::{Regex, RegexBuilder};
+
+/// `schema-name` or `table-name`.
+#[derive(Clone, Debug)]
+pub struct NamePattern {
+    text: String,
+    alternatives: Vec<Alternative>,
+}
+
+#[derive(Clone, Debug)]
+enum Alternative {
+    /// A name in double quotes.
+    Exact(String),
+    Pattern {
+        /// Without regard to case.
+        any_case: Regex,
+        /// As it stands, if it began with `(?-i)`. Others mean names that need no quotes for their case.
+        cased: Option<Regex>,
+    },
+}
+
+/// How a name stands to a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fit {
+    /// Another name.
+    No,
+    /// It would match if case did not count.
+    ButForCase,
+    /// It matches.
+    Yes,
+}
+
+/// The tables of a job.
+#[derive(Clone, Debug)]
+pub struct TablePatterns {
+    /// `schema-name`
+    pub schema: NamePattern,
+    /// `table-name`
+    pub table: NamePattern,
+}
+
+impl TablePatterns {
+    /// How a table's two names stand to the patterns. `cased`: the database tells names apart by case.
+    pub fn fit(&self, schema: &str, table: &str, cased: bool) -> Fit {
+        self.schema.fit(schema, cased).min(self.table.fit(table, cased))
+    }
+}
+
+impl fmt::Display for TablePatterns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "schema-name '{}' and table-name '{}'", self.schema, self.table)
+    }
+}
+
+impl NamePattern {
+    /// Reads alternatives between `|`: names in double quotes, inner ones doubled, and regular expressions, which must
+    /// match a whole name.
+    ///
+    /// # Errors
+    /// What is wrong with it, for a person.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut alternatives = Vec::new();
+        let mut rest = Some(text);
+        while let Some(here) = rest.map(str::trim_start) {
+            let (alternative, behind) = match here.strip_prefix('"') {
+                Some(inner) => quoted(inner)?,
+                None => pattern(here)?,
+            };
+            alternatives.push(alternative);
+            rest = behind;
+        }
+        Ok(NamePattern {
+            text: text.to_owned(),
+            alternatives,
+        })
+    }
+
+    /// How a name stands to the pattern. `cased`: the database tells names apart by case; without that, no case counts
+    /// anywhere.
+    pub fn fit(&self, name: &str, cased: bool) -> Fit {
+        let fits = self.alternatives.iter().map(|alternative| alternative.fit(name, cased));
+        fits.max().unwrap_or(Fit::No)
+    }
+}
+
+impl fmt::Display for NamePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Alternative {
+    fn fit(&self, name: &str, cased: bool) -> Fit {
+        let (alike, case_fits) = match self {
+            Alternative::Exact(exact) => (exact.to_lowercase() == name.to_lowercase(), exact == name),
+            Alternative::Pattern { any_case, cased } => (
+                any_case.is_match(name),
+                match cased {
+                    Some(cased) => cased.is_match(name),
+                    // What SQL reads without quotes is upper-case in the dictionary.
+                    None => !name.bytes().any(|byte| byte.is_ascii_lowercase()),
+                },
+            ),
+        };
+        match alike {
+            false => Fit::No,
+            true if !cased || case_fits => Fit::Yes,
+            true => Fit::ButForCase,
+        }
+    }
+}
+
+/// Reads a name behind its opening quote, and what follows behind the `|`.
+fn quoted(inner: &str) -> Result<(Alternative, Option<&str>), String> {
+    let mut name = String::new();
+    let mut rest = inner;
+    loop {
+        let (part, behind) = rest
+            .split_once('"')
+            .ok_or("a name in double quotes has no closing one")?;
+        name.push_str(part);
+        let Some(more) = behind.strip_prefix('"') else {
+            rest = behind.trim_start();
+            break;
+        };
+        name.push('"');
+        rest = more;
+    }
+    if name.is_empty() {
+        return Err("a name in double quotes is empty".into());
+    }
+    let behind = match rest.strip_prefix('|') {
+        None if !rest.is_empty() => {
+            return Err("a name in double quotes must stand alone or between '|'".into());
+        }
+        behind => behind,
+    };
+    Ok((Alternative::Exact(name), behind))
+}
+
+/// Reads a regular expression up to the next `|` outside of groups and classes.
+fn pattern(text: &str) -> Result<(Alternative, Option<&str>), String> {
+    let end = end_of_pattern(text)?;
+    let behind = text.get(end + 1..);
+    let own = text[..end].trim_end();
+    if own.is_empty() {
+        return Err("an alternative is empty".into());
+    }
+    let cased = own.strip_prefix("(?-i)");
+    let any_case = compile(cased.unwrap_or(own), true)?;
+    let cased = cased.map(|own| compile(own, false)).transpose()?;
+    Ok((Alternative::Pattern { any_case, cased }, behind))
+}
+
+fn end_of_pattern(text: &str) -> Result<usize, String> {
+    let (mut groups, mut classes, mut escaped) = (0_u32, 0_u32, false);
+    let mut class_begins = false;
+    for (place, letter) in text.char_indices() {
+        if std::mem::take(&mut escaped) {
+            continue;
+        }
+        let first_of_class = std::mem::take(&mut class_begins);
+        match letter {
+            '\\' => escaped = true,
+            '[' => {
+                classes += 1;
+                class_begins = true;
+            }
+            '^' if first_of_class => class_begins = true,
+            // At the beginning of a class it stands for itself.
+            ']' if !first_of_class => classes = classes.saturating_sub(1),
+            _ if classes > 0 => {}
+            '(' => groups += 1,
+            ')' => groups = groups.saturating_sub(1),
+            '"' => return Err("a double quote inside a pattern must be written as \\\"".into()),
+            '|' if groups == 0 => return Ok(place),
+            _ => {}
+        }
+    }
+    Ok(text.len())
+}
+
+fn compile(pattern: &str, any_case: bool) -> Result<Regex, String> {
+    RegexBuilder::new(&format!(r"\A(?:{pattern})\z"))
+        .case_insensitive(any_case)
+        .dot_matches_new_line(true)
+        .build()
+        .map_err(|error| {
+            let text = error.to_string();
+            let reason = text.lines().last().unwrap_or_default();
+            format!(
+                "'{pattern}' is not a regular expression: {}",
+                reason.trim_start_matches("error: ")
+            )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(text: &str) -> NamePattern {
+        NamePattern::parse(text).unwrap()
+    }
+
+    fn matches(text: &str, name: &str) -> bool {
+        pattern(text).fit(name, true) == Fit::Yes
+    }
+
+    /// What SQL means by a name, with and without quotes.
+    #[test]
+    fn names_are_read_as_sql_reads_them() {
+        for text in ["orders", "ORDERS", "Orders"] {
+            assert!(matches(text, "ORDERS"), "{text}");
+            for other in ["orders", "Orders"] {
+                assert_eq!(pattern(text).fit(other, true), Fit::ButForCase, "{text} {other}");
+                assert_eq!(pattern(text).fit(other, false), Fit::Yes, "{text} {other}");
+            }
+        }
+        assert!(matches("\"orders\"", "orders") && !matches("\"orders\"", "ORDERS"));
+        assert_eq!(pattern("\"orders\"").fit("ORDERS", true), Fit::ButForCase);
+        assert_eq!(pattern("\"orders\"").fit("ORDERS", false), Fit::Yes);
+        assert!(matches("订单", "订单") && matches("\"Grün\"", "Grün"));
+    }
+
+    /// F27
+    #[test]
+    fn a_pattern_matches_whole_names_and_underscore_and_percent_are_plain() {
+        assert!(matches("class_item", "CLASS_ITEM"));
+        for other in ["X_CLASS_ITEM", "CLASSXITEM", "CLASS_ITEM2", "CLASS_ITEM\n"] {
+            assert_eq!(pattern("class_item").fit(other, true), Fit::No, "{other}");
+        }
+        assert!(matches("(a|class)_item", "CLASS_ITEM") && !matches("(a|class)_item", "X_CLASS_ITEM"));
+        assert!(matches("a|class_item", "CLASS_ITEM") && !matches("class|item", "CLASS_ITEM"));
+        assert!(matches("T%", "T%") && !matches("T%", "T1") && !matches("T_", "T1"));
+        assert!(matches(".*", "A\nB") && matches("ORD_\\d+", "ORD_17") && !matches("ORD_\\d+", "ORD_"));
+    }
+
+    #[test]
+    fn what_stands_in_quotes_is_no_pattern() {
+        for (text, name) in [
+            ("\"My.Tab\"\"le\"", "My.Tab\"le"),
+            ("\"A.B\"", "A.B"),
+            ("\"V$X\"", "V$X"),
+            ("\"a|b\"", "a|b"),
+            ("\"\"\"\"", "\""),
+            (" \" x \" ", " x "),
+            ("\".*\"", ".*"),
+            ("\"it's 1; --\"", "it's 1; --"),
+        ] {
+            assert!(matches(text, name), "{text}");
+        }
+        assert!(!matches("\"A.B\"", "AXB") && !matches("\".*\"", "X"));
+    }
+
+    #[test]
+    fn alternatives_of_both_kinds_stand_side_by_side() {
+        let all = "\"orders\" | ITEM_\\d+|[|\"\\]](A|B)|[]|]x|(?-i)shard_[a-z]";
+        for name in ["orders", "ITEM_1", "|A", "\"B", "]B", "|X", "]X", "shard_a"] {
+            assert!(matches(all, name), "{name}");
+        }
+        for name in ["ORDERS", "item_1", "SHARD_A", "shard_A", "A", "", "|"] {
+            assert!(!matches(all, name), "{name}");
+        }
+        assert_eq!(pattern("(?-i)shard_.").fit("SHARD_A", true), Fit::ButForCase);
+        assert_eq!(pattern("(?-i)shard_.").fit("SHARD_A", false), Fit::Yes);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for (text, reason) in [
+            ("A|", "empty"),
+            ("|A", "empty"),
+            (" ", "empty"),
+            ("\"\"", "empty"),
+            ("\"A", "no closing"),
+            ("\"A\"B", "stand alone"),
+            ("\"A\"\"", "no closing"),
+            ("A\"B\"", "double quote inside"),
+            ("(A", "'(A' is not a regular expression: unclosed group"),
+            ("A)|(B", "not a regular expression"),
+            ("*", "not a regular expression"),
+            ("(?!A).*", "look-around"),
+            ("A{1000}{1000}{1000}", "not a regular expression"),
+        ] {
+            let error = NamePattern::parse(text).unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+}
