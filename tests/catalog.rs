@@ -3,7 +3,8 @@
 mod support;
 
 use support::stand_in::StandIn;
-use tidemark::catalog::{ColumnType, Table, load};
+use tidemark::catalog::pattern::{NamePattern, TablePatterns};
+use tidemark::catalog::{ColumnType, Found, Table, find, load};
 use tidemark::dialect::dameng::Dameng;
 use tidemark::error::{ErrorKind, Result};
 use tidemark::split::TableName;
@@ -89,4 +90,109 @@ fn a_table_that_is_not_there_is_named_case_and_all() {
         assert!(error.to_string().contains(&format!("table {schema}.{name}")), "{error}");
     }
     assert!(read("CAT3", "T").is_ok());
+}
+
+fn look(stand_in: &StandIn, schema: &str, table: &str) -> Result<Found> {
+    let wanted = TablePatterns {
+        schema: NamePattern::parse(schema).unwrap(),
+        table: NamePattern::parse(table).unwrap(),
+    };
+    find(&mut stand_in.connect(), &Dameng, &wanted)
+}
+
+fn names(found: &[TableName]) -> Vec<String> {
+    found.iter().map(TableName::to_string).collect()
+}
+
+/// Everything that a catalogue lists beside tables, under names that the pattern matches.
+#[test]
+fn views_partitions_temporary_tables_and_the_servers_own_schemas_never_match() {
+    let stand_in = StandIn::shared();
+    stand_in.psql(
+        r#"create schema "CAT4"; create schema "SYSJOB"; create schema "CTISYS"; create schema "SYSDBA"; create table "SYSDBA"."CAT4_A" ("A" int primary key);
+           create table "SYSJOB"."CAT4_A" ("A" int primary key); create table "CTISYS"."CAT4_A" ("A" int primary key);
+           create table "CAT4"."CAT4_A" ("A" int primary key);
+           create view "CAT4"."CAT4_V" as select * from "CAT4"."CAT4_A"; create unlogged table "CAT4"."CAT4_GTT" ("A" int primary key);
+           create table "CAT4"."CAT4_P" ("A" int primary key) partition by range ("A");
+           create table "CAT4"."CAT4_P_P1" partition of "CAT4"."CAT4_P" for values from (0) to (9);
+           create table "CAT4"."CAT4_P_P2" partition of "CAT4"."CAT4_P" for values from (9) to (99) partition by range ("A");
+           create table "CAT4"."CAT4_P_P2_S" partition of "CAT4"."CAT4_P_P2" for values from (9) to (50)"#,
+    );
+    let found = look(stand_in, ".*", "CAT4.*").unwrap();
+    assert_eq!(names(&found.tables), ["CAT4.CAT4_A", "CAT4.CAT4_P", "SYSDBA.CAT4_A"]);
+    for (schema, name) in [
+        ("CAT4", "\"CAT4_V\""),
+        ("CAT4", "\"CAT4_GTT\""),
+        ("CAT4", "\"CAT4_P_P1\""),
+        ("CAT4", "CAT4_P_P2_S"),
+        ("SYSJOB", "CAT4_A"),
+        ("SYS", ".*"),
+    ] {
+        let error = look(stand_in, schema, name).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Catalog(_)), "{error}");
+    }
+}
+
+/// F27
+#[test]
+fn underscores_and_other_tables_of_like_names_are_told_apart() {
+    let stand_in = StandIn::shared();
+    stand_in.psql(
+        r#"create schema "SCH_ORD"; create schema "SCHXORD"; create table "SCHXORD"."ITEM" ("B" int primary key);
+           create table "SCH_ORD"."ITEM" ("A" int primary key, "C" int); create table "SCH_ORD"."CLASS_ITEM" ("A" int primary key);
+           create table "SCH_ORD"."X_CLASS_ITEM" ("A" int primary key); create table "SCH_ORD"."CLASSXITEM" ("A" int primary key);
+           create table "SCH_ORD"."A_ITEM" ("A" int primary key); create table "SCH_ORD"."A%\ITEM" ("A" int primary key)"#,
+    );
+    for (table, expected) in [
+        ("item", &["SCH_ORD.ITEM"][..]),
+        ("class_item", &["SCH_ORD.CLASS_ITEM"]),
+        ("(class_item|(a|class)_item)", &["SCH_ORD.A_ITEM", "SCH_ORD.CLASS_ITEM"]),
+        (r"a%\\item", &[r"SCH_ORD.A%\ITEM"]),
+        (r#""A%\ITEM""#, &[r"SCH_ORD.A%\ITEM"]),
+    ] {
+        let found = look(stand_in, "sch_ord", table).unwrap();
+        assert_eq!(names(&found.tables), expected, "{table}");
+    }
+    let table = read("SCH_ORD", "ITEM").unwrap();
+    let columns: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(columns, ["A", "C"]);
+}
+
+/// F54, on servers of both kinds.
+#[test]
+fn names_go_by_the_case_rules_of_the_server() {
+    let cased = StandIn::shared();
+    cased.psql(
+        r#"create schema "CAT5"; create table "CAT5"."ORDERS" ("A" int primary key); create table "CAT5"."orders" ("A" int primary key);
+           create table "CAT5"."Item" ("A" int primary key)"#,
+    );
+    for (schema, table, expected) in [
+        ("cat5", "orders", &["CAT5.ORDERS"][..]),
+        ("CAT5", "ORDERS", &["CAT5.ORDERS"]),
+        ("\"CAT5\"", "\"orders\"", &["CAT5.orders"]),
+        ("cat5", "orders|\"orders\"", &["CAT5.ORDERS", "CAT5.orders"]),
+        ("cat5", "(?-i)[a-z]+", &["CAT5.orders"]),
+    ] {
+        assert_eq!(
+            names(&look(cased, schema, table).unwrap().tables),
+            expected,
+            "{schema} {table}"
+        );
+    }
+    let found = look(cased, "cat5", "orders").unwrap();
+    assert_eq!(
+        names(&found.but_for_case),
+        ["CAT5.orders"],
+        "it is not passed over in silence"
+    );
+    let error = look(cased, "cat5", "item").unwrap_err().to_string();
+    assert!(error.contains("case apart there is CAT5.Item"), "{error}");
+
+    let uncased = StandIn::start(&[("CASE_SENSITIVE", "0")]);
+    uncased.psql(r#"create schema "Shop"; create table "Shop"."Order" ("Id" int primary key)"#);
+    for table in ["ORDER", "order", "\"ORDER\"", "(?-i)ORDER", "o.*r"] {
+        let found = look(&uncased, "shop", table).unwrap();
+        assert_eq!(names(&found.tables), ["Shop.Order"], "{table}");
+        assert!(found.but_for_case.is_empty());
+    }
 }

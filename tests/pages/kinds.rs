@@ -46,6 +46,14 @@ impl Dialect for OverStandIn {
         Dameng.database_name()
     }
 
+    fn tables(&self) -> Query {
+        Dameng.tables()
+    }
+
+    fn names_have_case(&self) -> Query {
+        Dameng.names_have_case()
+    }
+
     fn table(&self, table: &TableName) -> Query {
         Dameng.table(table)
     }
