@@ -1,4 +1,9 @@
-//! Rows of the captured tables in Flink's layout, and their keys: the one encoder of snapshot and log.
+//! Rows of the captured tables in the form that they have downstream, and their keys: the one encoder of snapshot and
+//! log.
+
+mod form;
+
+pub use form::Form;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,12 +13,13 @@ use crate::catalog::key::KeyCodec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Scn, Xid};
 use crate::row::binary_row::{BinaryRow, MAX_ROW_SIZE};
+use crate::row::codec::form::{Images, Writer};
 use crate::row::convert::{Conversion, Refusal, describe};
 use crate::row::fields::Fields;
 use crate::row::layout::{FlinkType, Metadata, OutputColumn, OutputSource};
 use crate::row::value::{Image, Value, ValueBuffer};
 use crate::row::zone::Zone;
-use crate::row::{RowCodec, RowKind, RowOrigin};
+use crate::row::{RowCodec, RowKind, RowOrigin, Updates};
 
 /// Makes the key of a row: bytes that compare as the database orders the keys.
 pub trait KeyEncoder: Send + Sync {
@@ -53,6 +59,7 @@ pub struct CapturedTable {
 /// The encoder.
 pub struct Codec {
     tables: Vec<Plan>,
+    writer: Writer,
     database: String,
     zone: Zone,
     on_error: OnValueError,
@@ -87,11 +94,12 @@ struct Row<'a> {
 }
 
 impl Codec {
-    /// An encoder of tables, numbered as they come. `database` is what `database_name` says; `zone` is that of the
+    /// An encoder of tables, numbered as they come, into rows whose updates are two. `database` is what `database_name` says; `zone` is that of the
     /// database's clock.
     pub fn new(tables: Vec<CapturedTable>, database: &str, zone: Zone, on_error: OnValueError) -> Self {
         Codec {
             tables: tables.into_iter().map(Plan::new).collect(),
+            writer: Writer::Rows(Updates::Halves),
             database: database.to_owned(),
             zone,
             on_error,
@@ -119,13 +127,15 @@ impl Codec {
             .ok_or_else(|| ErrorKind::Internal(format!("there is no table {table} among the captured ones")).into())
     }
 
-    fn write(&self, row: &Row<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let mut writer = BinaryRow::begin(out, row.plan.fields.len(), row.kind);
-        self.fields(&mut writer, row)?;
-        if writer.size() > MAX_ROW_SIZE {
-            return Err(row.refused(0, Refusal::new("the row is larger than 2 GiB".into())));
-        }
-        Ok(())
+    /// Appends what `write` appends; nothing if that fails or becomes larger than Flink takes.
+    fn append(&self, row: &Row<'_>, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let start = out.len();
+        write(out)
+            .and_then(|()| match out.len() - start > MAX_ROW_SIZE {
+                true => Err(row.refused(0, Refusal::new("the row is larger than 2 GiB".into()))),
+                false => Ok(()),
+            })
+            .inspect_err(|_| out.truncate(start))
     }
 
     /// Writes all fields of a row.
@@ -199,7 +209,7 @@ impl Codec {
             Metadata::Scn => return identity(writer, at, row.origin.scn.map(|Scn(scn)| scn), kind),
             Metadata::TransactionId => return identity(writer, at, row.origin.xid.map(|Xid(xid)| xid), kind),
         };
-        writer.put_text(at, text.as_bytes());
+        writer.put_text(at, text);
         Ok(())
     }
 }
@@ -262,8 +272,36 @@ impl RowCodec for Codec {
             image,
             origin,
         };
-        let start = out.len();
-        self.write(&row, out).inspect_err(|_| out.truncate(start))
+        self.append(&row, out, |out| match &self.writer {
+            Writer::Rows(_) => self.fields(&mut BinaryRow::begin(out, row.plan.fields.len(), kind), &row),
+            _ => self.event(table, Images::of(kind, image), values, origin, out),
+        })
+    }
+
+    fn updates(&self) -> Updates {
+        self.writer.updates()
+    }
+
+    fn update(
+        &self,
+        table: u32,
+        values: &ValueBuffer,
+        (before, after): (Image, Image),
+        origin: &RowOrigin,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let row = Row {
+            plan: self.plan(table)?,
+            kind: RowKind::UpdateAfter,
+            values,
+            image: after,
+            origin,
+        };
+        let images = Images {
+            before: Some(before),
+            after: Some(after),
+        };
+        self.append(&row, out, |out| self.event(table, images, values, origin, out))
     }
 
     fn nulled_values(&self) -> u64 {

@@ -86,7 +86,7 @@ impl Conversion {
             FlinkType::Float => row.put_f32(field, single(value)?),
             FlinkType::Double => row.put_f64(field, double(value)?),
             FlinkType::Decimal { precision, scale } => {
-                row.put_decimal(field, decimal(value, precision, scale)?, precision, scale);
+                row.put_decimal(field, decimal(value, precision, scale)?, precision, scale)?;
             }
             FlinkType::Char { .. } | FlinkType::VarChar { .. } => self.characters(row, field, value)?,
             FlinkType::Binary { .. } | FlinkType::VarBinary { .. } => binary(row, field, value)?,

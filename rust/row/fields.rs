@@ -1,6 +1,7 @@
 //! What takes the fields of a row, whatever form the row has downstream.
 
 use crate::row::binary_row::BinaryRow;
+use crate::row::convert::Refusal;
 use crate::row::time;
 
 /// Takes the fields of one row in their order, each once, as values of their declared types.
@@ -30,19 +31,27 @@ pub(super) trait Fields {
     fn put_f64(&mut self, field: usize, value: f64);
 
     /// `DECIMAL` by its unscaled value.
-    fn put_decimal(&mut self, field: usize, unscaled: i128, precision: u8, scale: u8);
+    fn put_decimal(&mut self, field: usize, unscaled: i128, precision: u8, scale: u8) -> Result<(), Refusal>;
 
     /// A number of a column without a precision: `write` appends its plain text.
-    fn put_number<E>(&mut self, field: usize, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E>;
+    fn put_number(
+        &mut self,
+        field: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal>;
 
-    /// `CHAR` or `VARCHAR`, which is UTF-8.
-    fn put_text(&mut self, field: usize, text: &[u8]);
+    /// `CHAR` or `VARCHAR`.
+    fn put_text(&mut self, field: usize, text: &str);
 
     /// `BINARY` or `VARBINARY`.
     fn put_binary(&mut self, field: usize, bytes: &[u8]);
 
     /// The same with bytes that `write` appends. If that fails the row is as it was.
-    fn put_decoded<E>(&mut self, field: usize, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E>;
+    fn put_decoded(
+        &mut self,
+        field: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal>;
 
     /// `DATE` by its days since 1970-01-01.
     fn put_date(&mut self, field: usize, days: i32);
@@ -91,23 +100,32 @@ impl Fields for BinaryRow<'_> {
         BinaryRow::put_f64(self, field, value);
     }
 
-    fn put_decimal(&mut self, field: usize, unscaled: i128, precision: u8, _scale: u8) {
+    fn put_decimal(&mut self, field: usize, unscaled: i128, precision: u8, _scale: u8) -> Result<(), Refusal> {
         BinaryRow::put_decimal(self, field, unscaled, precision);
+        Ok(())
     }
 
-    fn put_number<E>(&mut self, field: usize, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+    fn put_number(
+        &mut self,
+        field: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
         self.put_written(field, write)
     }
 
-    fn put_text(&mut self, field: usize, text: &[u8]) {
-        self.put_bytes(field, text);
+    fn put_text(&mut self, field: usize, text: &str) {
+        self.put_bytes(field, text.as_bytes());
     }
 
     fn put_binary(&mut self, field: usize, bytes: &[u8]) {
         self.put_bytes(field, bytes);
     }
 
-    fn put_decoded<E>(&mut self, field: usize, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+    fn put_decoded(
+        &mut self,
+        field: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
         self.put_written(field, write)
     }
 

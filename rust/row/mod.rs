@@ -2,13 +2,17 @@
 
 pub mod batch;
 pub mod binary_row;
+mod change;
 pub mod codec;
 mod convert;
+pub mod debezium_json;
+mod envelope;
 mod fields;
 pub mod layout;
 mod number;
 mod text;
 mod time;
+mod time_text;
 pub mod value;
 pub mod zone;
 

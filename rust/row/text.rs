@@ -15,16 +15,10 @@ pub(super) fn boolean(text: &[u8]) -> Result<bool, Refusal> {
 
 /// A text as it is. Of a padded column the blanks at its end are left out: the column pads them, they say nothing, and
 /// the log leaves them out where drivers put them in.
-pub(super) fn characters(text: &[u8], padded: bool) -> Result<&[u8], Refusal> {
+pub(super) fn characters(text: &[u8], padded: bool) -> Result<&str, Refusal> {
     let text = if padded { without_padding(text) } else { text };
-    match std::str::from_utf8(text) {
-        Ok(_) => Ok(text),
-        Err(error) => Err(Refusal::new(format!(
-            "{} is not UTF-8 at byte {}",
-            quoted(text),
-            error.valid_up_to()
-        ))),
-    }
+    std::str::from_utf8(text)
+        .map_err(|error| Refusal::new(format!("{} is not UTF-8 at byte {}", quoted(text), error.valid_up_to())))
 }
 
 fn without_padding(text: &[u8]) -> &[u8] {
@@ -76,10 +70,10 @@ mod tests {
 
     #[test]
     fn only_padded_texts_lose_blanks_and_only_at_their_end() {
-        assert_eq!(characters(b" a b  ", true).ok(), Some(&b" a b"[..]));
-        assert_eq!(characters(b"    ", true).ok(), Some(&b""[..]));
-        assert_eq!(characters(b"a\t\n ", true).ok(), Some(&b"a\t\n"[..]));
-        assert_eq!(characters(b"a  ", false).ok(), Some(&b"a  "[..]));
+        assert_eq!(characters(b" a b  ", true).ok(), Some(" a b"));
+        assert_eq!(characters(b"    ", true).ok(), Some(""));
+        assert_eq!(characters(b"a\t\n ", true).ok(), Some("a\t\n"));
+        assert_eq!(characters(b"a  ", false).ok(), Some("a  "));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 mod captured;
 mod datum;
 mod errors;
+mod events;
 mod fixture;
+mod json;
 mod metadata;
 mod properties;
 mod reader;
