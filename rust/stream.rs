@@ -233,9 +233,7 @@ impl Stream {
             return Ok(());
         }
         self.inside = !fragment.last;
-        if fragment.number == 0 {
-            self.counted.begin(self.tables.len());
-        }
+        self.counted.enter(&head, self.tables.len());
         if self.offset.is_out(head.commit, head.xid)? {
             return Ok(());
         }

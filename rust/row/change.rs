@@ -42,36 +42,32 @@ use crate::row::time::cut;
 const VERSION: u8 = 1;
 
 /// Writes the changes.
-pub(super) struct ChangeBytes {
-    /// For each table its name and columns, behind their length.
-    tables: Vec<Vec<u8>>,
-}
+pub(super) struct ChangeBytes;
 
-impl ChangeBytes {
-    pub(super) fn new(tables: &[Described<'_>]) -> Self {
-        let tables = tables.iter().map(|table| {
-            let mut bytes = Vec::new();
-            for name in [table.database, table.schema, table.table] {
-                text(name.as_bytes(), &mut bytes);
-            }
-            bytes.extend_from_slice(&(table.columns.len() as u32).to_le_bytes());
-            for name in &table.columns {
-                text(name.as_bytes(), &mut bytes);
-            }
-            let mut all = Vec::with_capacity(4 + bytes.len());
-            text(&bytes, &mut all);
-            all
-        });
-        ChangeBytes {
-            tables: tables.collect(),
+/// A table's name and columns, behind their length.
+pub(super) struct TableBytes(Vec<u8>);
+
+impl TableBytes {
+    pub(super) fn new(table: &Described<'_>) -> Self {
+        let mut bytes = Vec::new();
+        for name in [table.database, table.schema, table.table] {
+            text(name.as_bytes(), &mut bytes);
         }
+        bytes.extend_from_slice(&(table.columns.len() as u32).to_le_bytes());
+        for name in &table.columns {
+            text(name.as_bytes(), &mut bytes);
+        }
+        let mut all = Vec::with_capacity(4 + bytes.len());
+        text(&bytes, &mut all);
+        TableBytes(all)
     }
 }
 
 impl Envelope for ChangeBytes {
+    type Table = TableBytes;
     type Image<'o> = ChangeImage<'o>;
 
-    fn begin(&self, event: &Event<'_>, out: &mut Vec<u8>) {
+    fn begin(&self, table: &TableBytes, event: &Event<'_>, out: &mut Vec<u8>) {
         let origin = event.origin;
         let operation = match event.operation {
             Operation::Read => 0,
@@ -91,23 +87,21 @@ impl Envelope for ChangeBytes {
             }
             _ => out.push(0),
         }
-        if let Some(table) = self.tables.get(event.table) {
-            out.extend_from_slice(table);
-        }
+        out.extend_from_slice(&table.0);
     }
 
     fn no_image(&self, _: Side, out: &mut Vec<u8>) {
         out.push(0);
     }
 
-    fn image<'o>(&'o self, _: &Event<'_>, _: Side, out: &'o mut Vec<u8>) -> ChangeImage<'o> {
+    fn image<'o>(&'o self, _: &'o TableBytes, _: Side, out: &'o mut Vec<u8>) -> ChangeImage<'o> {
         out.push(1);
         ChangeImage(out)
     }
 
     fn end_image(&self, _: &mut Vec<u8>) {}
 
-    fn end(&self, _: &Event<'_>, _: &mut Vec<u8>) {}
+    fn end(&self, _: &TableBytes, _: &Event<'_>, _: &mut Vec<u8>) {}
 }
 
 fn text(bytes: &[u8], out: &mut Vec<u8>) {

@@ -13,7 +13,7 @@ use crate::catalog::key::KeyCodec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Scn, Xid};
 use crate::row::binary_row::{BinaryRow, MAX_ROW_SIZE};
-use crate::row::codec::form::{Images, Writer};
+use crate::row::codec::form::{Images, Label, Writer};
 use crate::row::convert::{Conversion, Refusal, describe};
 use crate::row::fields::Fields;
 use crate::row::layout::{FlinkType, Metadata, OutputColumn, OutputSource};
@@ -71,6 +71,7 @@ struct Plan {
     key: Arc<dyn KeyEncoder>,
     fields: Vec<Field>,
     needed: Vec<bool>,
+    label: Label,
 }
 
 struct Field {
@@ -85,6 +86,7 @@ enum Source {
 }
 
 /// The row at hand.
+#[derive(Clone, Copy)]
 struct Row<'a> {
     plan: &'a Plan,
     kind: RowKind,
@@ -274,7 +276,7 @@ impl RowCodec for Codec {
         };
         self.append(&row, out, |out| match &self.writer {
             Writer::Rows(_) => self.fields(&mut BinaryRow::begin(out, row.plan.fields.len(), kind), &row),
-            _ => self.event(table, Images::of(kind, image), values, origin, out),
+            _ => self.event(&row, Images::of(kind, image), out),
         })
     }
 
@@ -301,7 +303,7 @@ impl RowCodec for Codec {
             before: Some(before),
             after: Some(after),
         };
-        self.append(&row, out, |out| self.event(table, images, values, origin, out))
+        self.append(&row, out, |out| self.event(&row, images, out))
     }
 
     fn nulled_values(&self) -> u64 {
@@ -335,6 +337,7 @@ impl Plan {
             key,
             fields,
             needed,
+            label: Label::None,
         }
     }
 

@@ -73,11 +73,10 @@ pub(super) struct DebeziumJson {
     settings: JsonSettings,
     /// `"version":…,"connector":…,"name":…`
     connector: Vec<u8>,
-    tables: Vec<TableText>,
 }
 
-/// What of a table's events is always the same.
-struct TableText {
+/// A table's names in JSON.
+pub(super) struct TableNames {
     /// `"ID":`, escaped, for each column.
     names: Vec<Vec<u8>>,
     /// `"db":…,"schema":…,"table":…`
@@ -85,7 +84,7 @@ struct TableText {
 }
 
 impl DebeziumJson {
-    pub(super) fn new(settings: JsonSettings, tables: &[Described<'_>]) -> Self {
+    pub(super) fn new(settings: JsonSettings) -> Self {
         let mut connector = Vec::new();
         let name = settings.connector.as_str();
         member("version", env!("CARGO_PKG_VERSION"), &mut connector);
@@ -93,14 +92,10 @@ impl DebeziumJson {
         member("connector", name.split('-').next().unwrap_or(name), &mut connector);
         connector.push(b',');
         member("name", name, &mut connector);
-        DebeziumJson {
-            connector,
-            tables: tables.iter().map(TableText::new).collect(),
-            settings,
-        }
+        DebeziumJson { connector, settings }
     }
 
-    fn source(&self, event: &Event<'_>, out: &mut Vec<u8>) {
+    fn source(&self, table: &TableNames, event: &Event<'_>, out: &mut Vec<u8>) {
         let origin = event.origin;
         out.push(b'{');
         out.extend_from_slice(&self.connector);
@@ -109,9 +104,7 @@ impl DebeziumJson {
         out.push(b',');
         member("snapshot", if origin.xid.is_none() { "true" } else { "false" }, out);
         out.push(b',');
-        if let Some(table) = self.tables.get(event.table) {
-            out.extend_from_slice(&table.name);
-        }
+        out.extend_from_slice(&table.name);
         identity(",\"txId\":", origin.xid.map(|xid| xid.0), out);
         identity(",\"scn\":", origin.record.map(|scn| scn.0), out);
         identity(",\"commit_scn\":", origin.scn.map(|scn| scn.0), out);
@@ -119,8 +112,8 @@ impl DebeziumJson {
     }
 }
 
-impl TableText {
-    fn new(table: &Described<'_>) -> Self {
+impl TableNames {
+    pub(super) fn new(table: &Described<'_>) -> Self {
         let names = table.columns.iter().map(|column| {
             let mut name = Vec::new();
             json(column, &mut name);
@@ -133,7 +126,7 @@ impl TableText {
         member("schema", table.schema, &mut name);
         name.push(b',');
         member("table", table.table, &mut name);
-        TableText {
+        TableNames {
             names: names.collect(),
             name,
         }
@@ -141,9 +134,10 @@ impl TableText {
 }
 
 impl Envelope for DebeziumJson {
+    type Table = TableNames;
     type Image<'o> = JsonImage<'o>;
 
-    fn begin(&self, _: &Event<'_>, out: &mut Vec<u8>) {
+    fn begin(&self, _: &TableNames, _: &Event<'_>, out: &mut Vec<u8>) {
         out.push(b'{');
     }
 
@@ -152,11 +146,11 @@ impl Envelope for DebeziumJson {
         out.extend_from_slice(b"null");
     }
 
-    fn image<'o>(&'o self, event: &Event<'_>, side: Side, out: &'o mut Vec<u8>) -> JsonImage<'o> {
+    fn image<'o>(&'o self, table: &'o TableNames, side: Side, out: &'o mut Vec<u8>) -> JsonImage<'o> {
         side_name(side, out);
         out.push(b'{');
         JsonImage {
-            names: self.tables.get(event.table).map_or(&[], |table| &table.names),
+            names: &table.names,
             settings: &self.settings,
             out,
         }
@@ -166,10 +160,10 @@ impl Envelope for DebeziumJson {
         out.push(b'}');
     }
 
-    fn end(&self, event: &Event<'_>, out: &mut Vec<u8>) {
+    fn end(&self, table: &TableNames, event: &Event<'_>, out: &mut Vec<u8>) {
         let origin = event.origin;
         out.extend_from_slice(b",\"source\":");
-        self.source(event, out);
+        self.source(table, event, out);
         out.extend_from_slice(match event.operation {
             Operation::Read => b",\"op\":\"r\",\"ts_ms\":",
             Operation::Create => b",\"op\":\"c\",\"ts_ms\":",

@@ -17,8 +17,6 @@ pub(super) enum Operation {
 /// What is said of an event beside its images.
 #[derive(Clone, Copy)]
 pub(super) struct Event<'a> {
-    /// The table's number.
-    pub(super) table: usize,
     pub(super) operation: Operation,
     pub(super) origin: &'a RowOrigin,
 }
@@ -40,18 +38,21 @@ pub(super) enum Side {
 
 /// Writes events: `begin`, both sides, each with an image or without one, `end`.
 pub(super) trait Envelope {
+    /// What of a table's events is always the same.
+    type Table;
+
     /// Takes the fields of an image; all of them are written.
     type Image<'o>: Fields
     where
         Self: 'o;
 
-    fn begin(&self, event: &Event<'_>, out: &mut Vec<u8>);
+    fn begin(&self, table: &Self::Table, event: &Event<'_>, out: &mut Vec<u8>);
 
     fn no_image(&self, side: Side, out: &mut Vec<u8>);
 
-    fn image<'o>(&'o self, event: &Event<'_>, side: Side, out: &'o mut Vec<u8>) -> Self::Image<'o>;
+    fn image<'o>(&'o self, table: &'o Self::Table, side: Side, out: &'o mut Vec<u8>) -> Self::Image<'o>;
 
     fn end_image(&self, out: &mut Vec<u8>);
 
-    fn end(&self, event: &Event<'_>, out: &mut Vec<u8>);
+    fn end(&self, table: &Self::Table, event: &Event<'_>, out: &mut Vec<u8>);
 }

@@ -1,16 +1,25 @@
 //! What of a change goes out, and how many events of its transaction are out.
 
+use crate::log::TransactionHead;
+use crate::position::{CommitPosition, Xid};
 use crate::row::value::Image;
 
 /// How many events of the transaction at hand are out, those of an earlier attempt among them.
 #[derive(Default)]
 pub(super) struct Counted {
+    transaction: Option<(CommitPosition, Xid)>,
     total: u64,
     tables: Vec<u64>,
 }
 
 impl Counted {
-    pub(super) fn begin(&mut self, tables: usize) {
+    /// Begins anew where another transaction begins.
+    pub(super) fn enter(&mut self, head: &TransactionHead, tables: usize) {
+        let transaction = Some((head.commit, head.xid));
+        if transaction == self.transaction {
+            return;
+        }
+        self.transaction = transaction;
         self.total = 0;
         self.tables.clear();
         self.tables.resize(tables, 0);

@@ -1,11 +1,11 @@
 //! The forms of a row downstream, and the events of those that carry both images.
 
 use crate::error::{ErrorKind, Result};
-use crate::row::change::ChangeBytes;
+use crate::row::change::{ChangeBytes, TableBytes};
 use crate::row::codec::{Codec, Plan, Row};
-use crate::row::debezium_json::{DebeziumJson, JsonSettings};
+use crate::row::debezium_json::{DebeziumJson, JsonSettings, TableNames};
 use crate::row::envelope::{Described, Envelope, Event, Operation, Side};
-use crate::row::value::{Image, ValueBuffer};
+use crate::row::value::Image;
 use crate::row::{RowKind, RowOrigin, Updates};
 
 /// What rows are downstream.
@@ -28,7 +28,22 @@ pub(super) enum Writer {
     Changes(ChangeBytes),
 }
 
+/// What the events of a table always say of it, in the form at hand.
+pub(super) enum Label {
+    None,
+    Json(TableNames),
+    Changes(TableBytes),
+}
+
 impl Writer {
+    pub(super) fn label(&self, plan: &Plan, database: &str) -> Label {
+        match self {
+            Writer::Rows(_) => Label::None,
+            Writer::Json(_) => Label::Json(TableNames::new(&plan.described(database))),
+            Writer::Changes(_) => Label::Changes(TableBytes::new(&plan.described(database))),
+        }
+    }
+
     pub(super) fn updates(&self) -> Updates {
         match self {
             Writer::Rows(updates) => *updates,
@@ -73,62 +88,50 @@ impl Codec {
     /// The same encoder into another form.
     #[must_use]
     pub fn with_form(mut self, form: Form) -> Self {
-        let tables: Vec<Described<'_>> = self.tables.iter().map(|plan| plan.described(&self.database)).collect();
         self.writer = match form {
             Form::Rows { upsert: false } => Writer::Rows(Updates::Halves),
             Form::Rows { upsert: true } => Writer::Rows(Updates::After),
-            Form::Json(settings) => Writer::Json(DebeziumJson::new(settings, &tables)),
-            Form::Changes => Writer::Changes(ChangeBytes::new(&tables)),
+            Form::Json(settings) => Writer::Json(DebeziumJson::new(settings)),
+            Form::Changes => Writer::Changes(ChangeBytes),
         };
+        for plan in &mut self.tables {
+            plan.label = self.writer.label(plan, &self.database);
+        }
         self
     }
 
-    pub(super) fn event(
-        &self,
-        table: u32,
-        images: Images,
-        values: &ValueBuffer,
-        origin: &RowOrigin,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
+    /// Appends an event. `row` says everything of it but its images.
+    pub(super) fn event(&self, row: &Row<'_>, images: Images, out: &mut Vec<u8>) -> Result<()> {
         let event = Event {
-            table: table as usize,
-            operation: images.operation(origin),
-            origin,
+            operation: images.operation(row.origin),
+            origin: row.origin,
         };
-        match &self.writer {
-            Writer::Rows(_) => Err(ErrorKind::Internal("rows in Flink's layout are no events".into()).into()),
-            Writer::Json(json) => self.enveloped(json, &event, images, values, out),
-            Writer::Changes(changes) => self.enveloped(changes, &event, images, values, out),
+        let with = |image: Option<Image>| image.map(|image| Row { image, ..*row });
+        let images = [(Side::Before, with(images.before)), (Side::After, with(images.after))];
+        match (&self.writer, &row.plan.label) {
+            (Writer::Json(json), Label::Json(table)) => self.enveloped((json, table), images, &event, out),
+            (Writer::Changes(changes), Label::Changes(table)) => self.enveloped((changes, table), images, &event, out),
+            _ => Err(ErrorKind::Internal("rows in Flink's layout are no events".into()).into()),
         }
     }
 
     fn enveloped<E: Envelope>(
         &self,
-        envelope: &E,
+        (envelope, table): (&E, &E::Table),
+        images: [(Side, Option<Row<'_>>); 2],
         event: &Event<'_>,
-        images: Images,
-        values: &ValueBuffer,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        let plan = self.plan(event.table as u32)?;
-        envelope.begin(event, out);
-        for (side, image) in [(Side::Before, images.before), (Side::After, images.after)] {
-            let Some(image) = image else {
+        envelope.begin(table, event, out);
+        for (side, row) in images {
+            let Some(row) = row else {
                 envelope.no_image(side, out);
                 continue;
             };
-            let row = Row {
-                plan,
-                kind: RowKind::Insert,
-                values,
-                image,
-                origin: event.origin,
-            };
-            self.fields(&mut envelope.image(event, side, out), &row)?;
+            self.fields(&mut envelope.image(table, side, out), &row)?;
             envelope.end_image(out);
         }
-        envelope.end(event, out);
+        envelope.end(table, event, out);
         Ok(())
     }
 }
