@@ -4,13 +4,14 @@
 pub mod filter;
 mod unit;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::catalog::Table;
+use crate::catalog::change::ChangeKind;
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{Change, Figures, Fragment, LogEvent, LogReader, Progress, SchemaChange};
+use crate::log::{Change, Figures, Fragment, LogEvent, LogReader, Progress, SchemaEvent, TransactionHead};
 use crate::offset::{Offset, Partial};
-use crate::position::Position;
+use crate::position::{Place, Position};
 use crate::row::batch::{Batch, BatchLimit, Mark};
 use crate::row::{RowCodec, RowKind, RowOrigin, Updates};
 use crate::split::{StreamSplit, TableName};
@@ -41,8 +42,6 @@ pub struct StreamSettings {
 pub enum Step {
     /// The batch holds rows or marks: hand it on, then read again.
     Batch,
-    /// A table changed its shape; all rows in the old shape have been handed out.
-    Schema(SchemaChange),
     /// The log gives nothing more for now, and the batch is empty.
     Idle,
     /// The split's end is reached, and the batch is empty. There is nothing more to read.
@@ -64,7 +63,6 @@ pub struct Stream {
     resume: Option<Partial>,
     current: Option<(Fragment, usize)>,
     inside: bool,
-    schema: VecDeque<SchemaChange>,
     ended: bool,
     truncates_ignored: u64,
     newest_commit: Option<i64>,
@@ -124,7 +122,6 @@ impl Stream {
             offset,
             current: None,
             inside: false,
-            schema: VecDeque::new(),
             ended: false,
             truncates_ignored: 0,
             newest_commit: None,
@@ -168,8 +165,7 @@ impl Stream {
         self.log.push()
     }
 
-    /// Fills `batch`, which must be empty, until it is full, the log is idle, the shape of a table changes or the end
-    /// is reached.
+    /// Fills `batch`, which must be empty, until it is full, the log is idle or the end is reached.
     ///
     /// # Errors
     /// `Truncated`; `State` if the log does not fit the offset; values that do not fit; those of the log reader. The
@@ -182,15 +178,12 @@ impl Stream {
             if self.current.is_some() || batch.is_full(self.settings.batch) {
                 return Ok(Step::Batch);
             }
-            if !self.schema.is_empty() || self.at_end()? {
-                if !batch.is_empty() {
-                    return Ok(Step::Batch);
-                }
-                return Ok(self.schema.pop_front().map_or(Step::Ended, Step::Schema));
+            if self.at_end()? {
+                return Ok(if batch.is_empty() { Step::Ended } else { Step::Batch });
             }
             match self.log.poll()? {
                 Some(LogEvent::Fragment(fragment)) => self.take(fragment)?,
-                Some(LogEvent::Schema(change)) => self.take_schema(change)?,
+                Some(LogEvent::Schema(event)) => self.take_schema(&event, batch)?,
                 Some(LogEvent::Progress(progress)) => {
                     self.check_passed(progress.position)?;
                     self.offset.advance_idle(progress.position, progress.next_scn);
@@ -226,16 +219,27 @@ impl Stream {
     }
 
     fn take(&mut self, fragment: Fragment) -> Result<()> {
-        let head = fragment.head;
+        if !self.is_due(&fragment.head, fragment.last)? {
+            return Ok(());
+        }
+        for (table, shape) in &fragment.changes.shapes {
+            self.reshape(*table, shape, &fragment.head)?;
+        }
+        self.current = Some((fragment, 0));
+        Ok(())
+    }
+
+    /// Whether a part of a transaction, perhaps its last, is of one that goes out here.
+    fn is_due(&mut self, head: &TransactionHead, last: bool) -> Result<bool> {
         if self.end.is_some_and(|end| !end.includes(head.commit)) {
             self.check_passed(Position::after(head.commit))?;
             self.ended = true;
-            return Ok(());
+            return Ok(false);
         }
-        self.inside = !fragment.last;
-        self.counted.enter(&head, self.tables.len());
+        self.inside = !last;
+        self.counted.enter(head, self.tables.len());
         if self.offset.is_out(head.commit, head.xid)? {
-            return Ok(());
+            return Ok(false);
         }
         if self
             .filter
@@ -247,42 +251,80 @@ impl Stream {
         match &self.resume {
             Some(partial) if (partial.xid, partial.commit) != (head.xid, head.commit) => {
                 let found = format!("transaction {} at {} comes in its place", head.xid, head.commit);
-                return Err(not_found(partial, &found));
+                Err(not_found(partial, &found))
             }
-            _ => {}
+            _ => Ok(true),
         }
-        self.current = Some((fragment, 0));
+    }
+
+    fn reshape(&self, table: u32, shape: &Arc<Table>, head: &TransactionHead) -> Result<()> {
+        self.codec
+            .reshape(table, shape)
+            .map_err(|error| error.doing("reading the log").on(&shape.name).at(head.commit))
+    }
+
+    /// A change of shape is a unit of its own, in front of the rows of the new shape.
+    fn take_schema(&mut self, event: &SchemaEvent, batch: &mut Batch) -> Result<()> {
+        let SchemaEvent {
+            head,
+            table,
+            place,
+            change,
+        } = event;
+        if !self.is_due(head, false)? {
+            return Ok(());
+        }
+        if let Some(shape) = &change.shape {
+            self.reshape(*table, shape, head)?;
+        }
+        match &self.resume {
+            Some(partial) if partial.last == *place => {
+                self.resume = None;
+                return Ok(());
+            }
+            Some(_) => return Ok(()),
+            None => {}
+        }
+        log::info!("{} at scn {}: {}", change.table, place.scn, change.statement);
+        let origin = origin(head, *place);
+        let carried = batch.push_if(RowKind::Insert, |out| {
+            self.codec.schema_change(*table, change, &origin, out)
+        })?;
+        if carried {
+            batch.end_unit(Mark::Inside {
+                commit: head.commit,
+                xid: head.xid,
+                last: *place,
+            });
+        } else if change.kind == ChangeKind::Truncate {
+            self.truncated(event)?;
+        }
         Ok(())
     }
 
-    fn take_schema(&mut self, change: SchemaChange) -> Result<()> {
-        if change.scn < self.offset.commit.scn {
-            return Ok(());
-        }
-        if change.truncates {
-            let seen = self
-                .filter
-                .as_ref()
-                .is_some_and(|filter| filter.all_behind(&change.table, &self.tables, change.scn));
-            match self.settings.on_truncate {
-                _ if seen => {}
-                OnTruncate::Fail => {
-                    return Err(Error::from(ErrorKind::Truncated)
-                        .doing("reading the log")
-                        .on(&change.table)
-                        .at(format_args!("scn {}", change.scn)));
-                }
-                OnTruncate::Ignore => {
-                    self.truncates_ignored += 1;
-                    log::warn!(
-                        "table {} was truncated at scn {}; its rows stay downstream, as on-truncate = 'ignore' asks for",
-                        change.table,
-                        change.scn
-                    );
-                }
+    fn truncated(&mut self, event: &SchemaEvent) -> Result<()> {
+        let SchemaEvent { place, change, .. } = event;
+        let seen = self
+            .filter
+            .as_ref()
+            .is_some_and(|filter| filter.all_behind(&change.table, &self.tables, place.scn));
+        match self.settings.on_truncate {
+            _ if seen => {}
+            OnTruncate::Fail => {
+                return Err(Error::from(ErrorKind::Truncated)
+                    .doing(format!("reading the log: {}", change.statement))
+                    .on(&change.table)
+                    .at(format_args!("scn {}", place.scn)));
+            }
+            OnTruncate::Ignore => {
+                self.truncates_ignored += 1;
+                log::warn!(
+                    "table {} was truncated at scn {}; its rows stay downstream, as on-truncate = 'ignore' asks for",
+                    change.table,
+                    place.scn
+                );
             }
         }
-        self.schema.push_back(change);
         Ok(())
     }
 
@@ -368,13 +410,7 @@ impl Stream {
         use RowKind::{Delete, Insert, UpdateAfter, UpdateBefore};
         let (head, values, table) = (&fragment.head, &fragment.changes.values, change.table);
         let (codec, counted) = (&*self.codec, &mut self.counted);
-        let mut origin = RowOrigin {
-            commit_micros: head.commit_micros,
-            scn: Some(head.commit.scn),
-            xid: Some(head.xid),
-            record: Some(change.place.scn),
-            ..RowOrigin::default()
-        };
+        let mut origin = origin(head, change.place);
         let mut count = |origin: &mut RowOrigin| (origin.total_order, origin.table_order) = counted.next(table);
         let mut push = |kind, image, origin: &RowOrigin| {
             batch.push_row(kind, |out| codec.row(table, kind, values, image, origin, out))
@@ -406,6 +442,16 @@ impl Stream {
             last: change.place,
         });
         Ok(())
+    }
+}
+
+fn origin(head: &TransactionHead, place: Place) -> RowOrigin {
+    RowOrigin {
+        commit_micros: head.commit_micros,
+        scn: Some(head.commit.scn),
+        xid: Some(head.xid),
+        record: Some(place.scn),
+        ..RowOrigin::default()
     }
 }
 

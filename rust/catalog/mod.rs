@@ -1,9 +1,11 @@
 //! Tables as the database's dictionary has them: columns, types and keys, in words that no single database owns.
 
+pub mod change;
 mod find;
 pub mod key;
 mod load;
 pub mod pattern;
+mod statement;
 
 use std::sync::Arc;
 

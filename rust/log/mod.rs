@@ -7,10 +7,11 @@ pub mod undo;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::catalog::Table;
+use crate::catalog::change::SchemaChange;
 use crate::error::Result;
 use crate::position::{CommitPosition, Incarnation, Place, Position, Scn, Xid};
 use crate::row::value::{Image, ValueBuffer};
-use crate::split::TableName;
 
 /// Reads one log from a position on: the one interface that snapshot correction and stream both use.
 ///
@@ -103,8 +104,9 @@ pub struct Progress {
 pub enum LogEvent {
     /// A committed transaction, or the next part of a large one.
     Fragment(Fragment),
-    /// A table changed its shape.
-    Schema(SchemaChange),
+    /// A captured table changed its shape: rows of the new one come behind it. Its transaction ends with a
+    /// [`Fragment`], be it an empty one.
+    Schema(SchemaEvent),
     /// Nothing for you, but the log is read up to here.
     Progress(Progress),
 }
@@ -145,6 +147,9 @@ pub struct Changes {
     pub values: ValueBuffer,
     /// One entry a row.
     pub rows: Vec<Change>,
+    /// The shape whose columns number the values of a table's rows here, for each table that has any; a table without
+    /// an entry has the shape that it was captured with.
+    pub shapes: Vec<(u32, Arc<Table>)>,
 }
 
 /// One row inserted, updated or deleted.
@@ -160,19 +165,17 @@ pub struct Change {
     pub place: Place,
 }
 
-/// A change of a table's shape.
+/// A change of a table's shape, as a committed transaction did it.
 #[derive(Clone, Debug)]
-pub struct SchemaChange {
-    /// The table.
-    pub table: Arc<TableName>,
-    /// The record's scn.
-    pub scn: Scn,
-    /// The statement as the user typed it.
-    pub statement: String,
-    /// When, in microseconds since the epoch (UTC).
-    pub micros: i64,
-    /// Whether it empties the table.
-    pub truncates: bool,
+pub struct SchemaEvent {
+    /// Its transaction.
+    pub head: TransactionHead,
+    /// Which of the captured tables, by its number in the reader's table list.
+    pub table: u32,
+    /// Where the record stands, to name it in a checkpoint.
+    pub place: Place,
+    /// What changed.
+    pub change: SchemaChange,
 }
 
 /// How long to wait for a condition of the database, and how often to ask.

@@ -55,7 +55,6 @@ impl Worker {
                     let delivery = self.stream_delivery(&rows, filter_end)?;
                     self.send(Ok(Output::Delivery(delivery)))?;
                 }
-                Step::Schema(change) => log::info!("{} at scn {}: {}", change.table, change.scn, change.statement),
                 Step::Idle => {
                     clock.pause(pause);
                     pause = (pause * 2).min(self.limits.idle.1);

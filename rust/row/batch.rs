@@ -98,6 +98,20 @@ impl Batch {
         written
     }
 
+    /// Appends what `write` appends, if it says that this is a row; whether it did.
+    ///
+    /// # Errors
+    /// Those of `write`; the row is not there then.
+    pub fn push_if(&mut self, kind: RowKind, write: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<bool> {
+        let start = self.bytes.len();
+        let written = write(&mut self.bytes);
+        match written {
+            Ok(true) => self.rows.push((kind, self.bytes.len())),
+            _ => self.bytes.truncate(start),
+        }
+        written
+    }
+
     /// Ends a unit.
     pub fn end_unit(&mut self, mark: Mark) {
         self.units.push((self.rows.len(), mark));

@@ -16,6 +16,10 @@ mod time_text;
 pub mod value;
 pub mod zone;
 
+use std::sync::Arc;
+
+use crate::catalog::Table;
+use crate::catalog::change::SchemaChange;
 use crate::error::{ErrorKind, Result};
 use crate::position::{Scn, Xid};
 use crate::row::value::{Image, ValueBuffer};
@@ -116,6 +120,36 @@ pub trait RowCodec: Send + Sync {
         _out: &mut Vec<u8>,
     ) -> Result<()> {
         Err(ErrorKind::Internal("updates are not joined here".into()).into())
+    }
+
+    /// Appends a change of a table's shape as it goes downstream, in front of the first row of the new shape; `false`,
+    /// and nothing, in a form that does not carry such changes. What it appends is a unit of its own: it goes out
+    /// exactly once, as rows do.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn schema_change(
+        &self,
+        _table: u32,
+        _change: &SchemaChange,
+        _origin: &RowOrigin,
+        _out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// From here on values of a table come by the column numbers of this shape. Called in front of whatever needs it,
+    /// perhaps often with the shape at hand.
+    ///
+    /// # Errors
+    /// `DictionaryMismatch` if rows of this shape cannot go where those of the captured one went.
+    fn reshape(&self, _table: u32, _shape: &Arc<Table>) -> Result<()> {
+        Ok(())
+    }
+
+    /// The shape of a table whose column numbers count now; `None` for a codec of one shape.
+    fn shape(&self, _table: u32) -> Option<Arc<Table>> {
+        None
     }
 
     /// How many values went out as NULL because they did not fit (`value.on-error = null`).

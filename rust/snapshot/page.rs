@@ -264,14 +264,26 @@ impl Rounds {
         let high = std::mem::take(&mut self.high);
         self.advance(high, clock, |codec, scratch, event| {
             match event {
-                LogEvent::Fragment(fragment) => correct(&mut pages, codec, scratch, &fragment)?,
-                LogEvent::Schema(change) => pages.retain(|page| {
-                    let keeps = page.chunk().table != change.table;
-                    if !keeps {
-                        again.push((page.table(), page.chunk().clone()));
+                LogEvent::Fragment(fragment) => {
+                    for (table, shape) in &fragment.changes.shapes {
+                        codec.reshape(*table, shape).map_err(|error| error.on(&shape.name))?;
                     }
-                    keeps
-                }),
+                    correct(&mut pages, codec, scratch, &fragment)?;
+                }
+                LogEvent::Schema(event) => {
+                    if let Some(shape) = &event.change.shape {
+                        codec
+                            .reshape(event.table, shape)
+                            .map_err(|error| error.on(&shape.name))?;
+                    }
+                    pages.retain(|page| {
+                        let keeps = page.table() != event.table;
+                        if !keeps {
+                            again.push((page.table(), page.chunk().clone()));
+                        }
+                        keeps
+                    });
+                }
                 LogEvent::Progress(_) => {}
             }
             Ok(())
@@ -341,8 +353,10 @@ impl Rounds {
             }
             match self.log.poll()? {
                 Some(event) => {
-                    if let LogEvent::Fragment(fragment) = &event {
-                        inside = !fragment.last;
+                    match &event {
+                        LogEvent::Fragment(fragment) => inside = !fragment.last,
+                        LogEvent::Schema(_) => inside = true,
+                        LogEvent::Progress(_) => {}
                     }
                     apply(&*self.codec, &mut self.scratch, event)?;
                 }

@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use tidemark::catalog::change::{ChangeKind, SchemaChange};
 use tidemark::error::Result;
-use tidemark::log::{Change, Changes, Fragment, LogEvent, LogReader, Progress, SchemaChange, TransactionHead};
+use tidemark::log::{Change, Changes, Fragment, LogEvent, LogReader, Progress, SchemaEvent, TransactionHead};
 use tidemark::position::{CommitPosition, Incarnation, Place, Position, Scn, Xid};
 
 use crate::codec::{image, table_names};
@@ -26,6 +27,8 @@ struct Open {
     /// The scn of its START record, if that was read.
     start: Option<u64>,
     changes: Vec<(RowChange, Place)>,
+    /// The table whose shape it changed, whether it emptied it, and where.
+    schema: Option<(u32, bool, Place)>,
 }
 
 struct State {
@@ -297,7 +300,7 @@ impl State {
             Kind::Start => self.open.push(Open {
                 xid: record.xid,
                 start: Some(record.scn),
-                changes: Vec::new(),
+                ..unknown(record.xid)
             }),
             Kind::Change(change) => {
                 let number = number.unwrap_or_else(|| {
@@ -311,16 +314,12 @@ impl State {
                 number.map(|number| self.open.swap_remove(number));
             }
             Kind::Schema { table, truncates } => {
-                if self.rules.fault != Fault::SchemaUnheard || self.purpose == Purpose::Stream {
-                    let change = SchemaChange {
-                        table: table_names()[table as usize].clone(),
-                        scn: Scn(record.scn),
-                        statement: String::new(),
-                        micros: 0,
-                        truncates,
-                    };
-                    self.queue.push_back((LogEvent::Schema(change), self.ahead));
-                }
+                let heard = self.rules.fault != Fault::SchemaUnheard || self.purpose == Purpose::Stream;
+                let number = number.unwrap_or_else(|| {
+                    self.open.push(unknown(record.xid));
+                    self.open.len() - 1
+                });
+                self.open[number].schema = heard.then(|| (table, truncates, place(record.scn, table, &[])));
             }
             Kind::Commit => {
                 let commit = CommitPosition {
@@ -352,6 +351,9 @@ impl State {
                         let place = place(record.scn, change.table, &transaction.changes);
                         transaction.changes.push((change, place));
                     }
+                    Kind::Schema { table, truncates } => {
+                        transaction.schema = Some((table, truncates, place(record.scn, table, &[])));
+                    }
                     _ => {}
                 }
             }
@@ -366,9 +368,28 @@ impl State {
             start: Scn(transaction.start.unwrap_or(0)),
             next_scn: self.ahead.next_scn,
         };
+        if let Some((table, truncates, place)) = transaction.schema {
+            let change = SchemaChange {
+                table: table_names()[table as usize].clone(),
+                kind: if truncates {
+                    ChangeKind::Truncate
+                } else {
+                    ChangeKind::Alter
+                },
+                statement: String::new(),
+                shape: None,
+            };
+            let event = SchemaEvent {
+                head,
+                table,
+                place,
+                change,
+            };
+            self.queue.push_back((LogEvent::Schema(event), before));
+        }
         let mut left = &transaction.changes[..];
         let mut number = 0;
-        while !left.is_empty() {
+        while !left.is_empty() || (number == 0 && transaction.schema.is_some()) {
             self.fragments += 1;
             let size = left.len().min(1 + (self.fragments % 3) as usize);
             let (part, rest) = left.split_at(size);
@@ -419,6 +440,7 @@ fn unknown(xid: u64) -> Open {
         xid,
         start: None,
         changes: Vec::new(),
+        schema: None,
     }
 }
 

@@ -105,7 +105,7 @@ impl Running {
         self.units = 0;
         let at_rest = self.database.lock().is_at_rest();
         Ok(match self.stream.read(&mut self.batch)? {
-            Step::Batch | Step::Schema(_) => false,
+            Step::Batch => false,
             Step::Idle => at_rest,
             Step::Ended => true,
         })

@@ -10,7 +10,8 @@ use tidemark::snapshot::{PageLimit, PageRows, PageSource};
 use tidemark::split::{Chunk, Key};
 
 use crate::scripted::{
-    ScriptedLog, StillClock, TextCodec, chunk, cut, fragment, key, patience, range, rows, shape, texts, transaction,
+    ScriptedLog, StillClock, TextCodec, chunk, cut, fragment, key, patience, range, rows, shape, shaped, texts,
+    transaction,
 };
 
 fn limits() -> RoundLimits {
@@ -334,6 +335,7 @@ fn a_page_whose_table_changes_its_shape_meanwhile_is_read_again() {
         100,
     );
     log.then(Some(shape(0, 106, true)), cut(106, 0), 104, 100);
+    log.then(Some(shaped(106)), cut(106, 1), 104, 100);
     log.then(
         Some(transaction(2, (108, 0), 104, &[(0, "", "c:1")])),
         cut(108, 1),

@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use tidemark::catalog::change::{ChangeKind, SchemaChange};
 use tidemark::error::{ErrorKind, Result};
-use tidemark::log::{
-    Change, Changes, Fragment, LogEvent, LogReader, Patience, Progress, SchemaChange, TransactionHead,
-};
+use tidemark::log::{Change, Changes, Fragment, LogEvent, LogReader, Patience, Progress, SchemaEvent, TransactionHead};
 use tidemark::position::{CommitPosition, Incarnation, Place, Position, Scn, Xid};
 use tidemark::row::value::{Image, Value, ValueBuffer};
 use tidemark::row::{RowCodec, RowKind, RowOrigin};
@@ -92,6 +91,32 @@ impl RowCodec for TextCodec {
     }
 }
 
+/// As [`TextCodec`], and changes of shape go downstream as their statements.
+pub struct CarryingCodec;
+
+impl RowCodec for CarryingCodec {
+    fn key(&self, table: u32, values: &ValueBuffer, image: Image, out: &mut Vec<u8>) -> Result<()> {
+        TextCodec.key(table, values, image, out)
+    }
+
+    fn row(
+        &self,
+        table: u32,
+        kind: RowKind,
+        values: &ValueBuffer,
+        image: Image,
+        origin: &RowOrigin,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        TextCodec.row(table, kind, values, image, origin, out)
+    }
+
+    fn schema_change(&self, _: u32, change: &SchemaChange, _: &RowOrigin, out: &mut Vec<u8>) -> Result<bool> {
+        out.extend_from_slice(change.statement.as_bytes());
+        Ok(true)
+    }
+}
+
 /// What a test says of a change: before and after, an empty text being none, in table A or B.
 pub type Told<'a> = (usize, &'a str, &'a str);
 
@@ -156,13 +181,38 @@ pub fn cut(scn: u64, commits: u32) -> Position {
     Position { scn: Scn(scn), commits }
 }
 
+/// A change of shape in a transaction of number 1000 and its scn, which is also that of its record; its end is to follow.
 pub fn shape(table: usize, scn: u64, truncates: bool) -> LogEvent {
-    LogEvent::Schema(SchemaChange {
-        table: tables()[table].clone(),
-        scn: Scn(scn),
-        statement: String::new(),
-        micros: 0,
-        truncates,
+    shape_of(1000 + scn, (scn, 0), table, scn, truncates)
+}
+
+/// The end of the transaction of a [`shape`].
+pub fn shaped(scn: u64) -> LogEvent {
+    fragment(1000 + scn, (scn, 0), scn, 0, true, &[])
+}
+
+/// A change of shape in a transaction, its record at an scn.
+pub fn shape_of(xid: u64, commit: (u64, u32), table: usize, scn: u64, truncates: bool) -> LogEvent {
+    LogEvent::Schema(SchemaEvent {
+        head: TransactionHead {
+            xid: Xid(xid),
+            commit: at(commit),
+            commit_micros: 0,
+            start: Scn(1),
+            next_scn: Scn(scn),
+        },
+        table: table as u32,
+        place: place(scn, table),
+        change: SchemaChange {
+            table: tables()[table].clone(),
+            kind: if truncates {
+                ChangeKind::Truncate
+            } else {
+                ChangeKind::Alter
+            },
+            statement: format!("change {scn}"),
+            shape: None,
+        },
     })
 }
 

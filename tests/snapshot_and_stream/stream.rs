@@ -13,7 +13,8 @@ use tidemark::split::{FinishedRange, StreamSplit};
 use tidemark::stream::{OnTruncate, Step, Stream, StreamSettings};
 
 use crate::scripted::{
-    INCARNATION, ScriptedLog, TextCodec, Told, at, cut, fragment, place, range, shape, tables, transaction,
+    CarryingCodec, INCARNATION, ScriptedLog, TextCodec, Told, at, cut, fragment, place, range, shape, shape_of, shaped,
+    tables, transaction,
 };
 
 fn settings(rows: usize) -> StreamSettings {
@@ -426,47 +427,145 @@ fn again(event: &LogEvent) -> LogEvent {
 fn a_truncated_table_fails_or_is_counted_unless_its_pages_are_later() {
     let behind = [finished(0, "", "", cut(107, 0))];
     let mut batch = Batch::default();
-    let truncated = || log(vec![shape(0, 106, true)]);
+    let truncated = || log(vec![shape(0, 106, true), shaped(106)]);
 
     let mut stream = open(&truncated(), &[]);
     let error = stream.read(&mut batch).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Truncated) && !error.is_retryable());
-    assert!(
-        error.to_string().contains("BIZ.A") && error.to_string().contains("scn 106"),
-        "{error}"
-    );
+    for part in ["BIZ.A", "scn 106", "change 106", "on-truncate"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
 
     let ignore = StreamSettings {
         on_truncate: OnTruncate::Ignore,
         ..settings(100)
     };
     let mut stream = open_with(&truncated(), &split(offset(), &[]), ignore).unwrap();
-    assert!(matches!(stream.read(&mut batch).unwrap(), Step::Schema(change) if change.truncates));
+    assert_eq!(drain(&mut stream), []);
     assert_eq!(stream.truncates_ignored(), 1);
 
     let mut stream = open(&truncated(), &behind);
-    assert!(matches!(stream.read(&mut batch).unwrap(), Step::Schema(_)));
+    assert_eq!(drain(&mut stream), []);
     assert_eq!(stream.truncates_ignored(), 0);
 
     // It stands in front of the offset: it was dealt with before.
-    let mut stream = open(&log(vec![shape(0, 99, true)]), &[]);
-    assert!(matches!(stream.read(&mut batch).unwrap(), Step::Idle));
+    let mut stream = open(&log(vec![shape(0, 99, true), shaped(99)]), &[]);
+    assert_eq!(drain(&mut stream), []);
+
+    // So it was if a part of its transaction behind it is out.
+    let mut halfway = offset();
+    halfway.partial = Some(Partial {
+        commit: at((106, 0)),
+        xid: Xid(1),
+        last: place(20, 0),
+    });
+    let events = vec![
+        shape_of(1, (106, 0), 0, 10, true),
+        fragment(1, (106, 0), 104, 1, true, &[(0, "", "a:1")]),
+    ];
+    let mut stream = open_with(&log(events), &split(halfway, &[]), settings(100)).unwrap();
+    let error = stream.read(&mut batch).unwrap_err();
+    assert!(
+        matches!(error.kind(), ErrorKind::State(_)),
+        "only that its record is not there: {error}"
+    );
+    // Where it goes downstream as an event there is nothing to fail about.
+    let mut stream = carrying(&truncated(), &offset());
+    assert_eq!(drain(&mut stream), rows(&[(Insert, "change 106")]));
 }
 
-#[test]
-fn rows_in_the_old_shape_go_out_before_the_change_of_shape() {
+fn carrying(log: &ScriptedLog, offset: &Offset) -> Stream {
+    let split = split(offset.clone(), &[]);
+    Stream::open(
+        Box::new(log.clone()),
+        Arc::new(CarryingCodec),
+        tables(),
+        &split,
+        settings(100),
+    )
+    .unwrap()
+}
+
+/// Two tables' shapes change in transactions of their own, between the rows of one, and at its end.
+fn with_changes_of_shape() -> (Vec<LogEvent>, Vec<Out>) {
     let events = vec![
         transaction(1, (105, 0), 104, &[(0, "", "a:1")]),
         shape(0, 106, false),
-        transaction(2, (107, 0), 106, &[(0, "", "b:1")]),
+        shaped(106),
+        shape(1, 107, true),
+        shaped(107),
+        fragment(2, (120, 0), 106, 0, false, &[(0, "", "b:1"), (0, "b:1", "b:2")]),
+        shape_of(2, (120, 0), 0, 110, false),
+        shape_of(2, (120, 0), 1, 111, false),
+        fragment(2, (120, 0), 106, 1, false, &[(1, "", "c:1")]),
+        shape_of(2, (120, 0), 0, 121, false),
+        fragment(2, (120, 0), 106, 2, true, &[]),
+        transaction(3, (130, 0), 129, &[(0, "", "d:1")]),
     ];
-    let mut stream = open(&log(events), &[]);
-    let mut batch = Batch::default();
-    assert!(matches!(stream.read(&mut batch).unwrap(), Step::Batch));
-    assert_eq!(out(&batch), rows(&[(Insert, "a:1")]));
-    batch.clear();
-    assert!(matches!(stream.read(&mut batch).unwrap(), Step::Schema(change) if change.scn == Scn(106)));
-    assert_eq!(drain(&mut stream), rows(&[(Insert, "b:1")]));
+    let out = [
+        (Insert, "a:1"),
+        (Insert, "change 106"),
+        (Insert, "change 107"),
+        (Insert, "b:1"),
+        (UpdateBefore, "b:1"),
+        (UpdateAfter, "b:2"),
+        (Insert, "change 110"),
+        (Insert, "change 111"),
+        (Insert, "c:1"),
+        (Insert, "change 121"),
+        (Insert, "d:1"),
+    ];
+    (events, rows(&out))
+}
+
+#[test]
+fn a_change_of_shape_goes_out_between_the_rows_of_the_old_shape_and_those_of_the_new() {
+    let (_, expected) = with_changes_of_shape();
+    assert_eq!(
+        drain(&mut carrying(&log(with_changes_of_shape().0), &offset())),
+        expected
+    );
+    // A form that does not carry it has the rows alone.
+    let alone: Vec<Out> = expected
+        .into_iter()
+        .filter(|(_, text)| !text.contains("change"))
+        .collect();
+    let ignore = StreamSettings {
+        on_truncate: OnTruncate::Ignore,
+        ..settings(100)
+    };
+    let mut stream = open_with(&log(with_changes_of_shape().0), &split(offset(), &[]), ignore).unwrap();
+    assert_eq!(drain(&mut stream), alone);
+}
+
+/// At every boundary of the stream, also just in front of a change of shape and just behind it.
+#[test]
+fn a_restart_neither_repeats_nor_loses_a_change_of_shape() {
+    let (_, expected) = with_changes_of_shape();
+    let mut cuts = 0;
+    for units in 0.. {
+        let mut stream = carrying(&log(with_changes_of_shape().0), &offset());
+        let mut kept = Vec::new();
+        let (mut at, mut left) = (offset(), units);
+        let mut batch = Batch::default();
+        while left > 0 && matches!(stream.read(&mut batch).unwrap(), Step::Batch) {
+            for unit in 0..batch.unit_count().min(left) {
+                batch.mark(unit).apply(&mut at);
+            }
+            let taken = batch.unit_count().min(left);
+            let rows = taken.checked_sub(1).map_or(0, |unit| batch.unit_end(unit));
+            kept.extend(out(&batch).into_iter().take(rows));
+            left -= taken;
+            batch.clear();
+        }
+        if left > 0 {
+            break;
+        }
+        kept.extend(drain(&mut carrying(&log(with_changes_of_shape().0), &at)));
+        assert_eq!(kept, expected, "restarted behind {units} units, at {at:?}");
+        cuts += 1;
+    }
+    assert_eq!(cuts, 11, "ten units, and the start");
 }
 
 #[test]

@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
+use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::changes::{CapturedTable, Decoder};
 use crate::log::logminer::faults::Faults;
 use crate::log::logminer::redo_sql::Row;
 use crate::log::transactions::{Action, Entry, Transaction};
 use crate::log::undo::{Form, Undone};
-use crate::log::{Changes, Fragment, LogEvent, SchemaChange, TransactionHead};
+use crate::log::{Changes, Fragment, LogEvent, SchemaEvent, TransactionHead};
+use crate::position::Place;
 
 /// Where a fragment ends, whichever comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct Delivery {
     undone: Option<Undone>,
     next: usize,
     number: u32,
+    /// Whether anything of it is out.
+    begun: bool,
     /// Whether the last fragment is out.
     ended: bool,
 }
@@ -55,6 +59,7 @@ impl Delivery {
             undone,
             next: 0,
             number: 0,
+            begun: false,
             ended: false,
         };
         let goes_out = delivery.rest().any(|nth| delivery.goes_out(nth));
@@ -93,9 +98,10 @@ impl Delivery {
             let place = decoder.place(entry);
             next += 1;
             if is_schema && goes_out {
-                let change = self.schema_change(entry, tables)?;
+                let event = self.schema_event(entry, place, tables)?;
                 self.next = next;
-                return Ok(Some(LogEvent::Schema(change)));
+                self.begun = true;
+                return Ok(Some(LogEvent::Schema(event)));
             }
             if goes_out {
                 let decoded = decoder.decode(&self.transaction, entry, place, &mut row, &mut changes, faults);
@@ -104,10 +110,11 @@ impl Delivery {
             }
         }
         self.next = next;
-        if self.ended || (changes.rows.is_empty() && self.number == 0) {
+        if self.ended || (changes.rows.is_empty() && !self.begun) {
             return Ok(None);
         }
-        let last = !self.rest().any(|nth| self.goes_out(nth) && !self.is_schema(nth));
+        let last = !self.rest().any(|nth| self.goes_out(nth));
+        self.begun = true;
         self.ended = last;
         self.number += 1;
         Ok(Some(LogEvent::Fragment(Fragment {
@@ -118,9 +125,9 @@ impl Delivery {
         })))
     }
 
-    /// Whether all of it is out.
+    /// Whether all of it is out, its end too.
     pub fn is_over(&self) -> bool {
-        !self.rest().any(|nth| self.goes_out(nth))
+        (self.ended || !self.begun) && !self.rest().any(|nth| self.goes_out(nth))
     }
 
     fn rest(&self) -> Range<usize> {
@@ -131,62 +138,22 @@ impl Delivery {
         !self.undone.as_ref().is_some_and(|undone| undone.contains(nth))
     }
 
-    fn is_schema(&self, nth: usize) -> bool {
-        let entry = self.transaction.entries().get(nth);
-        entry.is_some_and(|entry| entry.record.action == Action::Schema)
-    }
-
-    fn schema_change(&self, entry: &Entry, tables: &[CapturedTable]) -> Result<SchemaChange> {
+    fn schema_event(&self, entry: &Entry, place: Place, tables: &[CapturedTable]) -> Result<SchemaEvent> {
         let captured = tables
             .get(entry.record.table as usize)
             .ok_or_else(|| Error::from(ErrorKind::Internal("a schema change of no table".into())))?;
         let statement = String::from_utf8_lossy(self.transaction.text(entry)).into_owned();
-        Ok(SchemaChange {
-            table: captured.table.name.clone(),
-            scn: entry.record.scn,
-            truncates: truncates(&statement),
-            statement,
-            micros: self.head.commit_micros,
+        let kind = ChangeKind::of(&statement);
+        Ok(SchemaEvent {
+            head: self.head,
+            table: entry.record.table,
+            place,
+            change: SchemaChange {
+                table: captured.table.name.clone(),
+                kind,
+                statement,
+                shape: (kind != ChangeKind::Drop).then(|| captured.table.clone()),
+            },
         })
-    }
-}
-
-/// Whether a statement empties its table: its first word, behind blanks and comments.
-fn truncates(statement: &str) -> bool {
-    let mut rest = statement.trim_start();
-    loop {
-        let after = match rest.get(..2) {
-            Some("--") => rest.split_once('\n').map(|(_, after)| after),
-            Some("/*") => rest.split_once("*/").map(|(_, after)| after),
-            _ => break,
-        };
-        rest = after.unwrap_or_default().trim_start();
-    }
-    let word = rest.split(|byte: char| !byte.is_ascii_alphabetic()).next();
-    word.is_some_and(|word| word.eq_ignore_ascii_case("truncate"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::truncates;
-
-    #[test]
-    fn truncate_is_told_by_its_first_word() {
-        for statement in [
-            "TRUNCATE TABLE A.B",
-            " \n-- now\ntruncate table b",
-            "/* TABLE */ Truncate\tTABLE b",
-        ] {
-            assert!(truncates(statement), "{statement}");
-        }
-        for statement in [
-            "ALTER TABLE A TRUNCATE PARTITION P",
-            "",
-            "-- TRUNCATE",
-            "/* TRUNCATE",
-            "TRUNCATED",
-        ] {
-            assert!(!truncates(statement), "{statement}");
-        }
     }
 }
