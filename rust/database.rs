@@ -25,12 +25,12 @@ use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
 use crate::reader::capture::{Capture, Connector};
 use crate::row::RowCodec;
-use crate::row::codec::{CapturedTable, Codec};
+use crate::row::codec::{CapturedTable, Codec, NoKey};
 use crate::row::layout::{self, OutputColumn};
 use crate::snapshot::PageSource;
 use crate::snapshot::select::PageReader;
 use crate::snapshot::splitter::Splitter;
-use crate::split::{Chunk, Key, TableName};
+use crate::split::{Chunk, Key, KeyRange, TableName};
 
 /// Chunks that one look at the database plans: few enough that the first ones go out soon.
 const CHUNKS_A_CALL: usize = 16;
@@ -98,12 +98,13 @@ impl Database {
 
     /// A table with what of it goes downstream.
     fn prepared(&self, table: &Table) -> Result<CapturedTable> {
-        if table.key.is_empty() {
-            return Err(setup::without_key());
-        }
+        setup::check_key(&self.config, table)?;
         Ok(CapturedTable {
             table: table.clone(),
-            key: Arc::new(KeyCodec::new(table)?),
+            key: match table.key.is_empty() {
+                true => Arc::new(NoKey),
+                false => Arc::new(KeyCodec::new(table)?),
+            },
             columns: output_columns(&self.config, table)?,
         })
     }
@@ -206,6 +207,12 @@ impl Capture for Captured {
         &self.names
     }
 
+    fn has_key(&self, table: u32) -> bool {
+        self.tables
+            .get(table as usize)
+            .is_some_and(|table| !table.key.is_empty())
+    }
+
     fn codec(&self) -> Arc<dyn RowCodec> {
         self.codec.clone()
     }
@@ -272,6 +279,12 @@ impl Survey for Surveyed {
             let kind = ErrorKind::State("the state names a table that is not captured any more".into());
             return Err(Error::from(kind).on(table));
         };
+        if table.key.is_empty() {
+            return Ok(vec![Chunk {
+                table: table.name.clone(),
+                range: KeyRange::ALL,
+            }]);
+        }
         Splitter::new(&*database.dialect, table, database.config.chunk_rows)?.cut(connection, lower, CHUNKS_A_CALL)
     }
 }

@@ -53,6 +53,8 @@ pub struct Config {
     pub startup: StartupMode,
     /// `scan.incremental.snapshot.chunk.size`, in rows
     pub chunk_rows: usize,
+    /// `table-without-key`
+    pub table_without_key: TableWithoutKey,
     /// How pages are read.
     pub snapshot: SnapshotConfig,
     /// How the log is read.
@@ -138,6 +140,23 @@ pub enum StartupMode {
     LatestOffset,
 }
 
+impl StartupMode {
+    /// Whether the rows that are there are read.
+    pub fn reads_tables(self) -> bool {
+        matches!(self, StartupMode::Initial | StartupMode::Snapshot)
+    }
+}
+
+/// `table-without-key`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TableWithoutKey {
+    /// The job does not start.
+    #[default]
+    Fail,
+    /// It is read as one piece, from its beginning after every failure, and not corrected: at least once.
+    Reread,
+}
+
 /// How the job takes checkpoints: what the gate between snapshot and stream has to know (design 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -201,6 +220,10 @@ impl Config {
                 _ => StartupMode::Initial,
             },
             chunk_rows: options.integer("scan.incremental.snapshot.chunk.size")? as usize,
+            table_without_key: match options.says("table-without-key", "reread")? {
+                true => TableWithoutKey::Reread,
+                false => TableWithoutKey::Fail,
+            },
             snapshot: SnapshotConfig {
                 connections: options.integer("scan.snapshot.connections")? as usize,
                 fetch_rows: options.integer("scan.snapshot.fetch.size")? as usize,

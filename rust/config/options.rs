@@ -130,6 +130,13 @@ pub const OPTIONS: &[OptionSpec] = &[
         doc: "Rows of a chunk as it is planned, and at most of a page as it is read.",
     },
     OptionSpec {
+        name: "table-without-key",
+        kind: OptionKind::Choice(&["fail", "reread"]),
+        default: Default::Text("fail"),
+        doc: "What to do about a table with neither a primary key nor a unique key of NOT NULL columns, when its rows are to be \
+              read: fail, or read it as one piece, each row at least once (below).",
+    },
+    OptionSpec {
         name: "scan.snapshot.connections",
         kind: OptionKind::Integer { min: 1, max: 64 },
         default: Default::Number(2),

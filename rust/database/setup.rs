@@ -1,8 +1,8 @@
 //! The start-up check: everything that stands in the way of a capture, in one report.
 
 use crate::catalog::key::KeyCodec;
-use crate::catalog::{self, Found};
-use crate::config::Config;
+use crate::catalog::{self, Found, Table};
+use crate::config::{Config, TableWithoutKey};
 use crate::database::output_columns;
 use crate::dialect::Query;
 use crate::dialect::mining::{Mining, MiningFault};
@@ -86,18 +86,25 @@ fn table(connection: &mut Connection, dialect: &dyn Mining, config: &Config, nam
     if let Err(error) = rows(connection, &readable) {
         faults.push(missing(error, &format!("GRANT SELECT ON {name}"))?.on(&table.name));
     }
-    if table.key.is_empty() {
-        faults.push(without_key().on(&table.name));
-    } else {
-        faults.extend(KeyCodec::new(&table).err().map(|error| error.on(&table.name)));
-    }
+    faults.extend(check_key(config, &table).err().map(|error| error.on(&table.name)));
     faults.extend(output_columns(config, &table).err().map(|error| error.on(&table.name)));
     Ok(faults)
 }
 
-/// The error of a table that no page can be cut by.
-pub(super) fn without_key() -> Error {
-    ErrorKind::Catalog("the table has neither a primary key nor a unique key of NOT NULL columns".into()).into()
+/// Whether a table can be read in pages or, without a key, need not be.
+///
+/// # Errors
+/// `Catalog`: it has no key, or none that it can be cut by.
+pub(super) fn check_key(config: &Config, table: &Table) -> Result<()> {
+    if !table.key.is_empty() {
+        return KeyCodec::new(table).map(drop);
+    }
+    if config.table_without_key == TableWithoutKey::Reread || !config.startup.reads_tables() {
+        return Ok(());
+    }
+    let text = "the table has neither a primary key nor a unique key of NOT NULL columns; table-without-key = 'reread' reads \
+                it as one piece, each row at least once";
+    Err(ErrorKind::Catalog(text.into()).into())
 }
 
 fn rows(connection: &mut Connection, query: &Query) -> Result<Vec<Vec<crate::odbc::Field>>> {

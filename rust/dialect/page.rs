@@ -37,6 +37,14 @@ pub fn page(dialect: &dyn Dialect, request: &PageRequest<'_>) -> String {
     out
 }
 
+/// All rows of a table, in any order.
+pub fn whole(dialect: &dyn Dialect, table: &TableName, columns: &[&str]) -> String {
+    let mut out = String::from("SELECT ");
+    push_list(dialect, columns, &mut out);
+    push_from(dialect, table, &[], &Bounds::default(), &mut out);
+    out
+}
+
 /// The key of the row that stands `skip` rows behind the first one inside the bounds, in key order.
 pub fn cut(dialect: &dyn Dialect, table: &TableName, key: &[&str], bounds: &Bounds<'_>, skip: usize) -> String {
     let mut out = String::from("SELECT ");

@@ -33,6 +33,12 @@ pub trait Capture: Send {
     /// The captured tables; their numbers here are those of the codec and of the changes.
     fn tables(&self) -> &[Arc<TableName>];
 
+    /// Whether a table is read and told apart by a key; one without is read whole.
+    fn has_key(&self, table: u32) -> bool {
+        let _ = table;
+        true
+    }
+
     /// Makes keys and rows.
     fn codec(&self) -> Arc<dyn RowCodec>;
 

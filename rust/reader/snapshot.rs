@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crossbeam_channel::select;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::position::Point;
 use crate::reader::batch::BatchBuilder;
 use crate::reader::capture::Capture;
 use crate::reader::delivery::{Delivery, Meaning};
@@ -13,8 +14,8 @@ use crate::reader::pages::{PageTask, PageThreads};
 use crate::reader::state::{PageEnd, PageId};
 use crate::reader::worker::{At, Output, Worker, internal};
 use crate::row::batch::BatchLimit;
-use crate::snapshot::PageRows;
 use crate::snapshot::page::{ClosedPage, Rounds};
+use crate::snapshot::{PageRows, PageSource};
 use crate::split::{Chunk, TableName};
 use crate::stop::RealClock;
 
@@ -23,6 +24,9 @@ pub(super) struct Snapshot {
     rounds: Rounds,
     threads: PageThreads,
     tables: HashMap<Arc<TableName>, u32>,
+    /// Of tables without a key, which wait for the round to be closed.
+    whole: VecDeque<(PageId, Chunk)>,
+    whole_source: Option<Box<dyn PageSource>>,
     clock: RealClock,
 }
 
@@ -49,18 +53,22 @@ impl Snapshot {
                 worker.stopped.clone(),
             ),
             tables: tables.map(|(number, name)| (name.clone(), number as u32)).collect(),
+            whole: VecDeque::new(),
+            whole_source: None,
             clock: RealClock::new(worker.stopped.clone()),
+        })
+    }
+
+    fn number(&self, chunk: &Chunk) -> Result<u32> {
+        self.tables.get(&chunk.table).copied().ok_or_else(|| {
+            let kind = ErrorKind::State("the state names a table that is not captured any more".into());
+            Error::from(kind).on(&chunk.table)
         })
     }
 
     /// Begins to read a page; the log stands still until all that were begun are in.
     fn begin(&mut self, capture: &mut dyn Capture, chunk: Chunk) -> Result<()> {
-        let table = *self.tables.get(&chunk.table).ok_or_else(|| {
-            Error::from(ErrorKind::State(
-                "the state names a table that is not captured any more".into(),
-            ))
-            .on(&chunk.table)
-        })?;
+        let table = self.number(&chunk)?;
         let ticket = self.rounds.begin_page(&mut self.clock)?;
         self.threads
             .begin(PageTask { ticket, table, chunk }, || capture.pages())
@@ -70,6 +78,24 @@ impl Snapshot {
 impl Worker {
     /// Reads pages until the round is full or there is no chunk at hand, then closes the round and sends its pages.
     pub(super) fn round(
+        &mut self,
+        snapshot: &mut Snapshot,
+        capture: &mut dyn Capture,
+        id: PageId,
+        chunk: Chunk,
+    ) -> Result<()> {
+        if capture.has_key(snapshot.number(&chunk)?) {
+            self.keyed_round(snapshot, capture, id, chunk)?;
+        } else {
+            snapshot.whole.push_back((id, chunk));
+        }
+        while let Some((id, chunk)) = snapshot.whole.pop_front() {
+            self.whole_table(snapshot, capture, id, &chunk)?;
+        }
+        Ok(())
+    }
+
+    fn keyed_round(
         &mut self,
         snapshot: &mut Snapshot,
         capture: &mut dyn Capture,
@@ -117,6 +143,11 @@ impl Worker {
                 let chunk = match pending.pop_front() {
                     Some(chunk) => chunk,
                     None => match self.at_hand()? {
+                        At::Chunk(id, chunk) if !capture.has_key(snapshot.number(&chunk)?) => {
+                            snapshot.whole.push_back((id, chunk));
+                            more = false;
+                            break;
+                        }
                         At::Chunk(id, chunk) => {
                             begun.insert(chunk.clone(), id);
                             chunk
@@ -160,9 +191,65 @@ impl Worker {
             page.mine_from
         );
         self.shared.lock().state.page_closed(id, end)?;
+        let rows = page.rows.len();
+        self.send_rows(id, page, rows, true)
+    }
+
+    /// Reads a table without a key: its rows go out while the SELECT runs and the log stands still, and are not
+    /// corrected. What the log has behind the position where it stands comes in the log phase, once more where the SELECT
+    /// has seen it.
+    fn whole_table(
+        &mut self,
+        snapshot: &mut Snapshot,
+        capture: &mut dyn Capture,
+        id: PageId,
+        chunk: &Chunk,
+    ) -> Result<()> {
+        let table = snapshot.number(chunk)?;
+        let (position, mine_from) = snapshot.rounds.begin_uncorrected(&mut snapshot.clock)?;
+        let point = Point::Position(position);
+        let end = PageEnd {
+            rest: None,
+            point: point.clone(),
+            mine_from,
+        };
+        self.shared.lock().state.page_closed(id, end)?;
+        if chunk.range.lower.is_some() {
+            log::warn!(
+                "table {} has no key and was not read to its end: all its rows are read again",
+                chunk.table
+            );
+        }
+        if snapshot.whole_source.is_none() {
+            snapshot.whole_source = Some(capture.pages()?);
+        }
+        let Some(source) = &mut snapshot.whole_source else {
+            return Err(internal("a connection vanished"));
+        };
+        let (rounds, limit) = (&mut snapshot.rounds, self.limits.rounds.page);
+        source.select_whole(chunk, limit, &mut |piece| {
+            rounds.check_kept()?;
+            let page = ClosedPage {
+                table,
+                chunk: chunk.clone(),
+                range: chunk.range.clone(),
+                rest: None,
+                point: point.clone(),
+                mine_from,
+                rows: piece.rows,
+            };
+            let last = page.rows.len() == piece.len;
+            self.send_rows(id, Arc::new(page), piece.len, last)
+        })?;
+        self.shared.counts.note_nulled(capture.codec().nulled_values());
+        Ok(())
+    }
+
+    /// Sends the first rows of a page; `last`: the page ends with them.
+    fn send_rows(&mut self, id: PageId, page: Arc<ClosedPage>, rows: usize, last: bool) -> Result<()> {
         let mut first = 0;
         loop {
-            let end = batch_end(&page.rows, first, self.limits.batch);
+            let end = batch_end(&page.rows, first, self.limits.batch).min(rows);
             let batch = if first == end {
                 None
             } else {
@@ -176,15 +263,17 @@ impl Worker {
                 self.batches += 1;
                 Some(builder.finish(self.batches))
             };
-            let meaning = Meaning::Page {
-                id,
-                page: page.clone(),
-                first,
-                end,
-            };
-            self.send(Ok(Output::Delivery(Delivery { batch, meaning })))?;
+            if batch.is_some() || last {
+                let meaning = Meaning::Page {
+                    id,
+                    page: page.clone(),
+                    first,
+                    end,
+                };
+                self.send(Ok(Output::Delivery(Delivery { batch, meaning })))?;
+            }
             first = end;
-            if first == page.rows.len() {
+            if first == rows {
                 return Ok(());
             }
         }

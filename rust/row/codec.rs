@@ -36,6 +36,16 @@ impl KeyEncoder for KeyCodec {
     }
 }
 
+/// Of a table without a key: nothing, so that no change of such a table is a change of its key.
+#[derive(Clone, Copy, Debug)]
+pub struct NoKey;
+
+impl KeyEncoder for NoKey {
+    fn encode<'v>(&self, _: &dyn Fn(usize) -> Value<'v>, _: &mut Vec<u8>) -> Result<()> {
+        Ok(())
+    }
+}
+
 /// What happens to a value that does not fit its declared type (`value.on-error`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnValueError {

@@ -7,7 +7,7 @@ pub mod select;
 pub mod splitter;
 pub mod wait;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::split::{Chunk, Key};
 
 /// Where a page ends, whichever comes first.
@@ -102,4 +102,29 @@ pub trait PageSource: Send {
     /// # Errors
     /// Database errors; values that do not fit.
     fn select(&mut self, chunk: &Chunk, limit: PageLimit, into: &mut PageRows) -> Result<Option<Key>>;
+
+    /// Reads a table that has no key by one SELECT and hands its rows on in pieces, in the order in which they come. Their
+    /// keys are numbers of eight bytes, ascending from the chunk's lower bound on, whatever was read there before.
+    ///
+    /// # Errors
+    /// Database errors; values that do not fit; those of `take`.
+    fn select_whole(
+        &mut self,
+        chunk: &Chunk,
+        limit: PageLimit,
+        take: &mut dyn FnMut(Piece) -> Result<()>,
+    ) -> Result<()> {
+        let _ = (limit, take);
+        let kind = ErrorKind::Internal("this source reads tables by their keys only".into());
+        Err(Error::from(kind).on(&chunk.table))
+    }
+}
+
+/// Some rows of a table that is read whole.
+#[derive(Debug)]
+pub struct Piece {
+    /// The rows and, unless it is the last piece, the key of the one behind them with nothing else of it.
+    pub rows: PageRows,
+    /// How many rows there are.
+    pub len: usize,
 }

@@ -167,13 +167,35 @@ impl Rounds {
     /// `LogGone`, `NotVisible`, `LogBehind`, `Closed`, and those of the log reader.
     pub fn begin_page(&mut self, clock: &mut dyn Clock) -> Result<PageTicket> {
         self.open(clock)?;
-        if let Some(needed) = self.needed {
-            self.log
-                .check_kept(needed)
-                .map_err(|error| error.doing("checking that the log of the snapshot's pages is still kept"))?;
-        }
+        self.check_kept()?;
         self.wait_until_visible(clock)?;
         Ok(PageTicket { round: self.round })
+    }
+
+    /// Gets ready for a SELECT of rows that go out as they come, without correction. They contain all transactions up to
+    /// the position returned, and any of the later ones; with it comes what [`ClosedPage::mine_from`] says of a page.
+    ///
+    /// # Errors
+    /// Those of [`Rounds::begin_page`].
+    pub fn begin_uncorrected(&mut self, clock: &mut dyn Clock) -> Result<(Position, Scn)> {
+        self.begin_page(clock)?;
+        let progress = self.log.progress();
+        self.keep(progress.next_scn);
+        Ok((progress.position, progress.next_scn))
+    }
+
+    /// Checks that the log which the log phase will need is still there.
+    ///
+    /// # Errors
+    /// `LogGone`; those of the log reader.
+    pub fn check_kept(&mut self) -> Result<()> {
+        match self.needed {
+            None => Ok(()),
+            Some(needed) => self
+                .log
+                .check_kept(needed)
+                .map_err(|error| error.doing("checking that the log of the snapshot's pages is still kept")),
+        }
     }
 
     /// Takes a page that was read with a ticket of this round: the first rows of `chunk` and the first key not read.

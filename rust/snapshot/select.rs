@@ -1,5 +1,7 @@
 //! Pages over a connection: the SELECT, its columns by their types, and the rows in the form in which they go out.
 
+mod whole;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -11,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{self, ColumnSpec, Connection};
 use crate::row::value::{Image, ValueBuffer};
 use crate::row::{RowCodec, RowKind, RowOrigin};
-use crate::snapshot::{PageLimit, PageRows, PageSource, fetch};
+use crate::snapshot::{PageLimit, PageRows, PageSource, Piece, fetch};
 use crate::split::{Chunk, Key, TableName};
 
 /// Rows a fetch where values of any length are among them: all those of a batch are in memory at once.
@@ -30,7 +32,8 @@ struct PageTable {
     /// Its number in the reader's table list.
     number: u32,
     table: Arc<Table>,
-    keys: KeyCodec,
+    /// `None` for a table without a key.
+    keys: Option<KeyCodec>,
     /// The columns that are read, by number; long ones last.
     columns: Vec<usize>,
     specs: Vec<ColumnSpec>,
@@ -81,7 +84,10 @@ impl PageTable {
         columns.sort_by_key(|column| spec(column).is_ok_and(ColumnSpec::is_long));
         Ok(PageTable {
             number,
-            keys: KeyCodec::new(&table)?,
+            keys: match table.key.is_empty() {
+                true => None,
+                false => Some(KeyCodec::new(&table)?),
+            },
             specs: columns.iter().map(spec).collect::<Result<_>>()?,
             columns,
             table,
@@ -94,20 +100,19 @@ impl PageTable {
     }
 
     fn sql(&self, dialect: &dyn Dialect, chunk: &Chunk, rows: usize) -> Result<String> {
-        let literals = |key: &Option<Key>| key.as_ref().map(|key| self.keys.literals(&key.0)).transpose();
+        let keys = self.keys.as_ref().ok_or_else(|| {
+            let kind = ErrorKind::Internal("a page of a table without a key is to be read".into());
+            Error::from(kind)
+        })?;
+        let literals = |key: &Option<Key>| key.as_ref().map(|key| keys.literals(&key.0)).transpose();
         let (lower, upper): (Option<Vec<Literal>>, Option<Vec<Literal>>) =
             (literals(&chunk.range.lower)?, literals(&chunk.range.upper)?);
-        let columns: Vec<&str> = self
-            .columns
-            .iter()
-            .map(|&column| self.table.columns[column].name.as_str())
-            .collect();
         Ok(page(
             dialect,
             &PageRequest {
                 table: &self.table.name,
-                columns: &columns,
-                key: &self.keys.names(),
+                columns: &self.column_names(),
+                key: &keys.names(),
                 bounds: Bounds {
                     lower: lower.as_deref(),
                     upper: upper.as_deref(),
@@ -115,6 +120,14 @@ impl PageTable {
                 rows,
             },
         ))
+    }
+
+    fn column_names(&self) -> Vec<&str> {
+        let names = self
+            .columns
+            .iter()
+            .map(|&column| self.table.columns[column].name.as_str());
+        names.collect()
     }
 
     fn image(&self, columns: &[odbc::Column<'_>], row: usize, values: &mut ValueBuffer) -> Image {
@@ -135,6 +148,16 @@ impl PageSource for PageReader {
     fn select(&mut self, chunk: &Chunk, limit: PageLimit, into: &mut PageRows) -> Result<Option<Key>> {
         self.read(chunk, limit, into)
             .map_err(|error| error.doing("reading a page").on(&chunk.table))
+    }
+
+    fn select_whole(
+        &mut self,
+        chunk: &Chunk,
+        limit: PageLimit,
+        take: &mut dyn FnMut(Piece) -> Result<()>,
+    ) -> Result<()> {
+        self.read_whole(chunk, limit, take)
+            .map_err(|error| error.doing("reading a table without a key").on(&chunk.table))
     }
 }
 

@@ -129,7 +129,7 @@ fn a_missing_key() {
     assert!(matches!(error.kind(), ErrorKind::Catalog(_)), "{error}");
     let text = error.to_string();
     assert!(
-        text.contains("KEYLESS.BARE") && text.contains("neither a primary key"),
+        text.contains("KEYLESS.BARE") && text.contains("neither a primary key") && text.contains("table-without-key"),
         "{text}"
     );
 }

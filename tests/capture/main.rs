@@ -10,6 +10,7 @@ mod checkpoint;
 mod faults;
 mod hung;
 mod job;
+mod keyless;
 mod offsets;
 mod restarts;
 mod sink;

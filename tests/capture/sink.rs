@@ -80,6 +80,8 @@ pub struct Sink {
     pub table: BTreeMap<i64, String>,
     /// Everything since the start, in order.
     pub log: Vec<Row>,
+    /// Rows have no key: they are only noted.
+    pub keyless: bool,
 }
 
 impl Sink {
@@ -87,6 +89,7 @@ impl Sink {
     pub fn take(&mut self, unit: Vec<Row>) {
         for row in unit {
             match row.kind {
+                _ if self.keyless => {}
                 "+I" | "+U" => assert_eq!(
                     self.table.insert(row.id, row.v.clone()),
                     None,

@@ -11,7 +11,7 @@ use tidemark::log::{Figures, LogEvent, LogReader, Progress};
 use tidemark::position::{Incarnation, Position, Scn};
 use tidemark::reader::capture::{Capture, Connector};
 use tidemark::row::RowCodec;
-use tidemark::snapshot::{PageLimit, PageRows, PageSource};
+use tidemark::snapshot::{PageLimit, PageRows, PageSource, Piece};
 use tidemark::split::{Chunk, Key, TableName};
 
 /// What is called with the reader's number and the chunk.
@@ -90,6 +90,10 @@ impl Capture for WatchedCapture {
         self.capture.tables()
     }
 
+    fn has_key(&self, table: u32) -> bool {
+        self.capture.has_key(table)
+    }
+
     fn codec(&self) -> Arc<dyn RowCodec> {
         self.capture.codec()
     }
@@ -129,6 +133,23 @@ impl PageSource for WatchedPages {
             after(self.subtask, chunk);
         }
         Ok(rest)
+    }
+
+    fn select_whole(
+        &mut self,
+        chunk: &Chunk,
+        limit: PageLimit,
+        take: &mut dyn FnMut(Piece) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(before) = &self.watch.before_select {
+            before(self.subtask, chunk);
+        }
+        self.pages.select_whole(chunk, limit, &mut |piece| {
+            if let Some(after) = &self.watch.after_select {
+                after(self.subtask, chunk);
+            }
+            take(piece)
+        })
     }
 }
 

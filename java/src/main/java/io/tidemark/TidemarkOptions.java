@@ -39,13 +39,13 @@ public final class TidemarkOptions {
       ConfigOptions.key("schema-name")
           .stringType()
           .noDefaultValue()
-          .withDescription("Schema of the captured table, case as in the dictionary.");
+          .withDescription("Schemas of the captured tables: a name or a pattern.");
 
   public static final ConfigOption<String> TABLE_NAME =
       ConfigOptions.key("table-name")
           .stringType()
           .noDefaultValue()
-          .withDescription("The captured table, case as in the dictionary.");
+          .withDescription("The captured tables: a name or a pattern.");
 
   public static final ConfigOption<String> SCAN_STARTUP_MODE =
       ConfigOptions.key("scan.startup.mode")
@@ -59,6 +59,12 @@ public final class TidemarkOptions {
           .defaultValue(8096)
           .withDescription(
               "Rows of a chunk as it is planned, and at most of a page as it is read.");
+
+  public static final ConfigOption<String> TABLE_WITHOUT_KEY =
+      ConfigOptions.key("table-without-key")
+          .stringType()
+          .defaultValue("fail")
+          .withDescription("What to do about a table without a key: 'fail' or 'reread'.");
 
   public static final ConfigOption<Integer> SCAN_SNAPSHOT_CONNECTIONS =
       ConfigOptions.key("scan.snapshot.connections")
@@ -178,6 +184,7 @@ public final class TidemarkOptions {
           PORT,
           SCAN_STARTUP_MODE,
           SCAN_INCREMENTAL_SNAPSHOT_CHUNK_SIZE,
+          TABLE_WITHOUT_KEY,
           SCAN_SNAPSHOT_CONNECTIONS,
           SCAN_SNAPSHOT_FETCH_SIZE,
           SCAN_SNAPSHOT_PAGE_BYTES,
