@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::catalog::key::KeyCodec;
 use crate::catalog::{self, Found, Table};
-use crate::config::Config;
+use crate::config::{Config, StartupMode};
 use crate::database::connections::Connections;
 use crate::dialect::mining::Mining;
 use crate::dialect::{self, Endpoint};
@@ -17,9 +17,10 @@ use crate::enumerator::survey::{Survey, Surveyor};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::changes;
 use crate::log::logminer::delivery::FragmentLimit;
+use crate::log::logminer::faults::OnFault;
 use crate::log::logminer::opener::LogMiner;
 use crate::log::logminer::reader::Settings;
-use crate::log::{LogReader, Opening};
+use crate::log::{LogReader, LogStart, Opening};
 use crate::odbc::{Connection, Field};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
@@ -189,6 +190,10 @@ impl Captured {
             may_switch: log.may_switch,
             on_corruption: log.on_corruption,
             on_mismatch: log.on_mismatch,
+            on_lost_start: match self.database.config.startup {
+                StartupMode::Log(LogStart::Earliest) => OnFault::Skip,
+                _ => OnFault::Fail,
+            },
             zone: self.database.config.server_time_zone.clone(),
             logging_hint: self.database.dialect.logging_hint().to_owned(),
             ..defaults
@@ -260,11 +265,18 @@ impl Survey for Surveyed {
         self.log.check_kept(needed)
     }
 
-    fn end_of_log(&mut self) -> Result<Offset> {
+    fn start_of_log(&mut self, start: LogStart) -> Result<Offset> {
+        let opening = match start {
+            LogStart::Latest => self.opening,
+            start => {
+                let connection = self.captured.database.connections.open()?;
+                self.captured.log_miner().start(connection, start)?
+            }
+        };
         Ok(Offset::starting(
             self.log.incarnation(),
-            self.opening.mine_from,
-            self.opening.position,
+            opening.mine_from,
+            opening.position,
         ))
     }
 

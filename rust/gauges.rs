@@ -91,6 +91,14 @@ pub const RECORDS_SKIPPED: Gauge = Gauge {
 };
 
 /// [`GAUGES`]
+pub const TRANSACTIONS_SKIPPED: Gauge = Gauge {
+    name: "transactionsSkipped",
+    owner: Owner::Reader,
+    doc: "Committed transactions left out under `scan.startup.mode` = `earliest-offset`, since they began before the log \
+          that is kept.",
+};
+
+/// [`GAUGES`]
 pub const VALUES_NULLED: Gauge = Gauge {
     name: "valuesNulled",
     owner: Owner::Reader,
@@ -142,6 +150,7 @@ pub const GAUGES: &[Gauge] = &[
     MINING_CALLS,
     MINED_BYTES,
     RECORDS_SKIPPED,
+    TRANSACTIONS_SKIPPED,
     VALUES_NULLED,
     TRUNCATES_IGNORED,
     CALLS_ABANDONED,

@@ -12,8 +12,10 @@ use serde_json::{Map, Value};
 use crate::catalog::pattern::{NamePattern, TablePatterns};
 use crate::config::values::Options;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::LogStart;
 use crate::log::logminer::faults::OnFault;
 use crate::odbc::Secret;
+use crate::position::Scn;
 use crate::row::codec::OnValueError;
 use crate::row::layout::DeclaredColumn;
 use crate::row::zone::Zone;
@@ -136,8 +138,8 @@ pub enum StartupMode {
     Initial,
     /// The rows that are there, and the log up to the largest point of their pages.
     Snapshot,
-    /// The log from now on.
-    LatestOffset,
+    /// The log alone.
+    Log(LogStart),
 }
 
 impl StartupMode {
@@ -214,11 +216,7 @@ impl Config {
                 schema: names(&options, "schema-name")?,
                 table: names(&options, "table-name")?,
             },
-            startup: match options.text("scan.startup.mode")?.as_str() {
-                "snapshot" => StartupMode::Snapshot,
-                "latest-offset" => StartupMode::LatestOffset,
-                _ => StartupMode::Initial,
-            },
+            startup: startup(&options)?,
             chunk_rows: options.integer("scan.incremental.snapshot.chunk.size")? as usize,
             table_without_key: match options.says("table-without-key", "reread")? {
                 true => TableWithoutKey::Reread,
@@ -278,6 +276,30 @@ impl Config {
 
 fn names(options: &Options, name: &str) -> Result<NamePattern> {
     NamePattern::parse(&options.text(name)?).map_err(|reason| refuse(name, reason))
+}
+
+fn startup(options: &Options) -> Result<StartupMode> {
+    const MODE: &str = "scan.startup.mode";
+    const TIME: &str = "scan.startup.timestamp-millis";
+    const SCN: &str = "scan.startup.specific-offset.scn";
+    let mode = options.text(MODE)?;
+    for (option, of) in [(TIME, "timestamp"), (SCN, "specific-offset")] {
+        if options.has(option) != (mode == of) {
+            let reason = match mode == of {
+                true => format!("must be set where {MODE} = '{of}'"),
+                false => format!("means something only where {MODE} = '{of}'; it is '{mode}'"),
+            };
+            return Err(refuse(option, reason));
+        }
+    }
+    Ok(match mode.as_str() {
+        "snapshot" => StartupMode::Snapshot,
+        "latest-offset" => StartupMode::Log(LogStart::Latest),
+        "earliest-offset" => StartupMode::Log(LogStart::Earliest),
+        "specific-offset" => StartupMode::Log(LogStart::At(Scn(options.integer(SCN)? as u64))),
+        "timestamp" => StartupMode::Log(LogStart::Time(options.integer(TIME)?)),
+        _ => StartupMode::Initial,
+    })
 }
 
 fn on_fault(options: &Options, name: &str) -> Result<OnFault> {

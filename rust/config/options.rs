@@ -115,10 +115,35 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "scan.startup.mode",
-        kind: OptionKind::Choice(&["initial", "snapshot", "latest-offset"]),
+        kind: OptionKind::Choice(&[
+            "initial",
+            "snapshot",
+            "latest-offset",
+            "earliest-offset",
+            "specific-offset",
+            "timestamp",
+        ]),
         default: Default::Text("initial"),
         doc: "Where to start: the rows that are there and then the log (`initial`), the rows that are there and no more \
-              (`snapshot`, bounded), or the log from now on (`latest-offset`).",
+              (`snapshot`, bounded), or the log alone: from now on (`latest-offset`), all that is kept of it \
+              (`earliest-offset`), from an scn on (`specific-offset`) or from a time on (`timestamp`).",
+    },
+    OptionSpec {
+        name: "scan.startup.specific-offset.scn",
+        kind: OptionKind::Integer { min: 1, max: i64::MAX },
+        default: Default::None,
+        doc: "The scn (on Dameng the LSN) that `specific-offset` starts at: what commits there or later comes, each \
+              transaction whole.",
+    },
+    OptionSpec {
+        name: "scan.startup.timestamp-millis",
+        kind: OptionKind::Integer {
+            min: 0,
+            max: 253_370_764_800_000,
+        },
+        default: Default::None,
+        doc: "The time that `timestamp` starts at, in milliseconds since the epoch: the first transaction that committed \
+              then or later comes, and all behind it.",
     },
     OptionSpec {
         name: "scan.incremental.snapshot.chunk.size",
@@ -289,6 +314,7 @@ impl Serialize for OptionSpec {
         let kind = match self.kind {
             OptionKind::Text => "text",
             OptionKind::Secret => "secret",
+            OptionKind::Integer { max, .. } if max > i64::from(i32::MAX) => "long",
             OptionKind::Integer { .. } => "integer",
             OptionKind::Duration { .. } => "duration",
             OptionKind::Bytes { .. } => "bytes",

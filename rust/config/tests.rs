@@ -19,7 +19,18 @@ fn minimal() -> Value {
 
 fn with(name: &str, value: impl Into<Value>) -> Result<Config> {
     let mut json = minimal();
-    json["options"][name] = value.into();
+    let value = value.into();
+    // Options that go together.
+    match name {
+        "scan.startup.timestamp-millis" => json["options"]["scan.startup.mode"] = "timestamp".into(),
+        "scan.startup.specific-offset.scn" => json["options"]["scan.startup.mode"] = "specific-offset".into(),
+        "scan.startup.mode" if value == "timestamp" => json["options"]["scan.startup.timestamp-millis"] = 5.into(),
+        "scan.startup.mode" if value == "specific-offset" => {
+            json["options"]["scan.startup.specific-offset.scn"] = 5.into();
+        }
+        _ => {}
+    }
+    json["options"][name] = value;
     Config::from_json(&json.to_string())
 }
 
@@ -61,13 +72,23 @@ fn what_is_left_out_has_its_default() {
 #[test]
 fn what_is_set_is_taken() {
     assert_eq!(with("port", 15236).unwrap().port, 15236);
+    let startup = |name: &str, value: Value| with(name, value).unwrap().startup;
+    assert_eq!(startup("scan.startup.mode", "snapshot".into()), StartupMode::Snapshot);
+    for (mode, start) in [
+        ("latest-offset", LogStart::Latest),
+        ("earliest-offset", LogStart::Earliest),
+        ("specific-offset", LogStart::At(Scn(5))),
+        ("timestamp", LogStart::Time(5)),
+    ] {
+        assert_eq!(startup("scan.startup.mode", mode.into()), StartupMode::Log(start));
+    }
     assert_eq!(
-        with("scan.startup.mode", "latest-offset").unwrap().startup,
-        StartupMode::LatestOffset
+        startup("scan.startup.specific-offset.scn", i64::MAX.into()),
+        StartupMode::Log(LogStart::At(Scn(i64::MAX as u64)))
     );
     assert_eq!(
-        with("scan.startup.mode", "snapshot").unwrap().startup,
-        StartupMode::Snapshot
+        startup("scan.startup.timestamp-millis", 1_767_323_045_678i64.into()),
+        StartupMode::Log(LogStart::Time(1_767_323_045_678))
     );
     assert_eq!(
         with("connect.timeout", 5000).unwrap().connect_timeout,
@@ -133,7 +154,7 @@ fn every_option_refuses_what_is_out_of_its_range_by_name() {
                 for good in [min, max] {
                     with(option.name, good).unwrap();
                 }
-                for bad in [min - 1, max + 1] {
+                for bad in [min.checked_sub(1), max.checked_add(1)].into_iter().flatten() {
                     assert!(refusal(option.name, bad).contains(&format!("from {min} to {max}")));
                 }
                 assert!(refusal(option.name, "many").contains("must be an integer"));
@@ -182,6 +203,36 @@ fn unknown_and_impossible_options_are_refused_by_name() {
         error.contains("option 'connector'") && error.contains("some-cdc"),
         "{error}"
     );
+}
+
+#[test]
+fn a_start_in_the_log_has_its_own_option_and_no_other() {
+    let refused = |mode: &str, options: &[&str]| {
+        let mut json = minimal();
+        json["options"]["scan.startup.mode"] = mode.into();
+        for option in options {
+            json["options"][*option] = 5.into();
+        }
+        Config::from_json(&json.to_string()).unwrap_err().to_string()
+    };
+    let (time, scn) = ("scan.startup.timestamp-millis", "scan.startup.specific-offset.scn");
+    for (mode, needed, other) in [("timestamp", time, scn), ("specific-offset", scn, time)] {
+        let missing = format!("option '{needed}': must be set where scan.startup.mode = '{mode}'");
+        assert!(refused(mode, &[]).contains(&missing), "{}", refused(mode, &[]));
+        for (mode, options) in [
+            (mode, vec![needed, other]),
+            ("initial", vec![other]),
+            ("snapshot", vec![other]),
+            ("latest-offset", vec![other]),
+            ("earliest-offset", vec![other]),
+        ] {
+            let error = refused(mode, &options);
+            assert!(
+                error.contains(&format!("option '{other}': means something only where")),
+                "{error}"
+            );
+        }
+    }
 }
 
 #[test]

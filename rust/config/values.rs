@@ -19,6 +19,10 @@ impl Options {
         }
     }
 
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     pub(super) fn text(&self, name: &str) -> Result<String> {
         self.optional_text(name)?
             .ok_or_else(|| refuse(name, "must be set".into()))

@@ -2,11 +2,12 @@
 
 use crate::catalog::key::KeyCodec;
 use crate::catalog::{self, Found, Table};
-use crate::config::{Config, TableWithoutKey};
+use crate::config::{Config, StartupMode, TableWithoutKey};
 use crate::database::output_columns;
 use crate::dialect::Query;
 use crate::dialect::mining::{Mining, MiningFault};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::LogStart;
 use crate::log::logminer::session::server_settings;
 use crate::odbc::{ColumnSpec, Connection};
 use crate::split::TableName;
@@ -20,7 +21,8 @@ const REPORTED_TABLES: usize = 20;
 /// The one thing that stands in the way, or `Several`; what comes of a lost connection at once.
 pub(super) fn check(connection: &mut Connection, dialect: &dyn Mining, config: &Config) -> Result<Found> {
     let mut faults = Vec::new();
-    for probe in dialect.probes() {
+    let times = matches!(config.startup, StartupMode::Log(LogStart::Time(_))).then(|| dialect.times_probe());
+    for probe in dialect.probes().into_iter().chain(times) {
         if let Err(error) = rows(connection, &probe.query) {
             // A package that answers that there is no session is there.
             let harmless = match error.kind() {

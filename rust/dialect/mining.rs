@@ -81,6 +81,13 @@ pub trait Mining: Dialect {
     /// The transactions that are open: id, scn of the START (NULL or 0 if it has written nothing), session.
     fn open_transactions(&self) -> Query;
 
+    /// What the server has noted of its log by its clock, one row: the newest scn noted at or before a local time
+    /// (`YYYY-MM-DD hh:mm:ss`) and not behind one noted later, or NULL; the first and the last time noted, texts.
+    fn known_times(&self, local: &str) -> Query;
+
+    /// What tells whether the user may ask for [`Mining::known_times`].
+    fn times_probe(&self) -> Probe;
+
     /// Names and values, texts both, of what [`Mining::judge_setup`] looks at.
     fn setup(&self) -> Query;
 

@@ -29,7 +29,7 @@ enum Found {
     /// Which log there is, and that it still holds what the state needs.
     Log(Incarnation),
     Tables(Vec<TableName>),
-    End(Offset),
+    Start(Offset),
     Chunks(Vec<Chunk>),
 }
 
@@ -120,7 +120,7 @@ impl Enumerator for Coordinator {
                     assigner.start_tables(tables, None)?;
                     Vec::new()
                 }
-                Some(Found::End(offset)) => actions(assigner.start_stream(offset)?),
+                Some(Found::Start(offset)) => actions(assigner.start_stream(offset)?),
                 Some(Found::Chunks(chunks)) => actions(assigner.cut(chunks)?),
             }
         };
@@ -171,8 +171,10 @@ fn look(surveyor: &dyn Surveyor, connected: &mut Connected, wanted: Wanted, star
                 .cut(&progress.table, progress.lower.as_ref())
                 .map_err(|error| error.doing("cutting the table into chunks").on(&progress.table))?,
         ),
-        _ if startup == StartupMode::LatestOffset => Found::End(survey.end_of_log()?),
-        _ => Found::Tables(survey.tables()),
+        Wanted::Log(_) | Wanted::Start => match startup {
+            StartupMode::Log(start) => Found::Start(survey.start_of_log(start)?),
+            StartupMode::Initial | StartupMode::Snapshot => Found::Tables(survey.tables()),
+        },
     })
 }
 

@@ -1,6 +1,7 @@
 //! What the enumerator needs of its database, so that it need not know which one it is.
 
 use crate::error::Result;
+use crate::log::LogStart;
 use crate::offset::Offset;
 use crate::position::{Incarnation, Scn};
 use crate::split::{Chunk, Key, TableName};
@@ -31,11 +32,11 @@ pub trait Survey: Send {
     /// `LogGone`; database errors.
     fn check_kept(&mut self, needed: Scn) -> Result<()>;
 
-    /// An offset at the log's end: from the oldest open transaction on, in front of what commits from now on.
+    /// Where a log phase without a snapshot begins: nothing that commits behind it is missed.
     ///
     /// # Errors
-    /// Database errors.
-    fn end_of_log(&mut self) -> Result<Offset>;
+    /// `LogGone`, `Option`: the log does not hold what is asked for; database errors.
+    fn start_of_log(&mut self, start: LogStart) -> Result<Offset>;
 
     /// The next chunks of a table in key order, from `lower` on (from its first key without). The one without an upper
     /// bound is the last.

@@ -69,6 +69,9 @@ pub trait LogReader: Send {
 pub struct Figures {
     /// Records that could not be read and were passed over, where the job is told to go on without them.
     pub skipped_records: u64,
+    /// Committed transactions left out since their beginning is no longer kept, where the job is told to begin with
+    /// what is.
+    pub skipped_transactions: u64,
     /// Mining calls made.
     pub mining_calls: u64,
     /// Bytes of the files that were given to them; a file counts each time.
@@ -82,6 +85,19 @@ pub struct Opening {
     pub mine_from: Scn,
     /// Transactions that commit before this cut are noted, those behind it are returned.
     pub position: Position,
+}
+
+/// From where on the log is read by those who start without a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogStart {
+    /// `latest-offset`: what commits from now on.
+    Latest,
+    /// `earliest-offset`: all that the kept log has whole.
+    Earliest,
+    /// `specific-offset`: what commits at or after this scn.
+    At(Scn),
+    /// `timestamp`: from the first commit at or after this time on, in milliseconds since the epoch.
+    Time(i64),
 }
 
 /// Where a log reader stands.

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::gauges::{
     FETCH_LAG, Gauge, MINED_BYTES, MINING_CALLS, NEXT_SCN, PAGES_READ, RECORDS_SKIPPED, ROUNDS_CLOSED, SCN,
-    TRUNCATES_IGNORED, UNDEFINED, VALUES_NULLED,
+    TRANSACTIONS_SKIPPED, TRUNCATES_IGNORED, UNDEFINED, VALUES_NULLED,
 };
 use crate::log::{Figures, Progress};
 use crate::position::Scn;
@@ -52,6 +52,7 @@ pub(super) struct Counts {
 #[derive(Debug, Default)]
 struct LogCounts {
     skipped: AtomicU64,
+    transactions: AtomicU64,
     mining_calls: AtomicU64,
     mined_bytes: AtomicU64,
 }
@@ -59,6 +60,7 @@ struct LogCounts {
 impl LogCounts {
     fn note(&self, figures: Figures) {
         self.skipped.store(figures.skipped_records, Ordering::Relaxed);
+        self.transactions.store(figures.skipped_transactions, Ordering::Relaxed);
         self.mining_calls.store(figures.mining_calls, Ordering::Relaxed);
         self.mined_bytes.store(figures.mined_bytes, Ordering::Relaxed);
     }
@@ -146,6 +148,10 @@ impl Shared {
             ),
             gauge(MINED_BYTES, counts.logs.iter().map(|log| count(&log.mined_bytes)).sum()),
             gauge(RECORDS_SKIPPED, counts.logs.iter().map(|log| count(&log.skipped)).sum()),
+            gauge(
+                TRANSACTIONS_SKIPPED,
+                counts.logs.iter().map(|log| count(&log.transactions)).sum(),
+            ),
             gauge(VALUES_NULLED, count(&counts.nulled)),
             gauge(TRUNCATES_IGNORED, count(&counts.truncates)),
         ]

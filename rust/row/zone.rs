@@ -5,8 +5,8 @@
 //! job agree. As in Java, a time that a clock change skips is read with the offset before the change, and one that comes
 //! twice means the first.
 
-use jiff::civil;
-use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
+use jiff::{Timestamp, civil};
 
 use crate::error::{ErrorKind, Result};
 use crate::row::time::{DateTime, offset_seconds};
@@ -58,6 +58,23 @@ impl Zone {
     pub fn epoch_micros(&self, text: &[u8]) -> Result<i64> {
         let at = DateTime::parse(text).map_err(|refusal| ErrorKind::CorruptLog(refusal.to_string()))?;
         Ok(at.epoch_seconds(self) * 1_000_000 + i64::from(at.nanos / 1_000))
+    }
+
+    /// The time on the zone's clock at so many seconds since the epoch: `YYYY-MM-DD hh:mm:ss`.
+    ///
+    /// # Errors
+    /// `Option` for years that no calendar has.
+    pub fn local(&self, epoch_seconds: i64) -> Result<String> {
+        let zone = match &self.0 {
+            Inner::Fixed(seconds) => Offset::from_seconds(*seconds).map(TimeZone::fixed),
+            Inner::Named(zone) => Ok(zone.clone()),
+        };
+        let at = zone.and_then(|zone| Timestamp::from_second(epoch_seconds).map(|at| zone.to_datetime(at)));
+        let at = at.map_err(|error| ErrorKind::Option {
+            option: "server-time-zone".into(),
+            reason: format!("has no time for {epoch_seconds} s since the epoch: {error}"),
+        })?;
+        Ok(at.strftime("%Y-%m-%d %H:%M:%S").to_string())
     }
 
     /// Seconds east of UTC at a time on the zone's clock.
@@ -141,6 +158,21 @@ mod tests {
         ] {
             assert_eq!(seconds(zone, text), expected, "{zone} {text}");
         }
+    }
+
+    #[test]
+    fn a_moment_has_its_time_on_the_zone_s_clock() {
+        for (zone, at, expected) in [
+            ("UTC", 0, "1970-01-01 00:00:00"),
+            ("+08:00", 1_709_280_000, "2024-03-01 16:00:00"),
+            ("Asia/Shanghai", 253_370_764_800, "9999-01-01 08:00:00"),
+            ("America/New_York", 1_730_611_800, "2024-11-03 01:30:00"),
+            ("America/New_York", 1_730_615_400, "2024-11-03 01:30:00"),
+        ] {
+            let zone = Zone::parse(zone).expect("zone");
+            assert_eq!(zone.local(at).expect("a time"), expected);
+        }
+        assert!(Zone::UTC.local(i64::MAX).is_err());
     }
 
     #[test]

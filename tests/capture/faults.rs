@@ -12,7 +12,7 @@ use crate::source::{PASSWORD, Source};
 use crate::watch::Watch;
 
 /// What a job ends with.
-fn failure(job: Result<Job, Error>) -> Error {
+pub fn failure(job: Result<Job, Error>) -> Error {
     let error = job.and_then(|mut job| job.run(Job::has_ended)).unwrap_err();
     assert!(!error.is_retryable(), "{error}");
     assert!(error.to_string().starts_with("TM-"), "{error}");

@@ -9,15 +9,6 @@ use crate::job::Job;
 use crate::source::Source;
 use crate::watch::Watch;
 
-/// The end of the log, as a SELECT may have seen it.
-fn log_end(source: &Source) -> u64 {
-    source
-        .run(r#"select "CUR_LSN" from "SYS"."V$RLOG""#)
-        .trim()
-        .parse()
-        .unwrap()
-}
-
 fn offset(job: &mut Job) -> tidemark::offset::Offset {
     job.checkpoint().unwrap();
     let mut offset = job.completed().stream().unwrap().offset;
@@ -36,7 +27,7 @@ fn an_empty_result_moves_nothing() {
     let before = offset(&mut job);
     for _ in 0..3 {
         source.run("select pg_switch_wal(); select pg_logical_emit_message(false, 'nothing', 'at all')");
-        let end = log_end(&source);
+        let end = source.log_end();
         job.run(|_| watch.complete_to.load(Ordering::SeqCst) >= end).unwrap();
         assert_eq!(offset(&mut job), before);
     }
@@ -66,7 +57,7 @@ fn next_scn_behind_transactions_in_the_channel() {
     }
     second.run("commit");
     source.run("insert into T values (4000, 'last')");
-    let end = log_end(&source);
+    let end = source.log_end();
     job.fetch(0, || watch.complete_to.load(Ordering::SeqCst) >= end)
         .unwrap();
     // Everything is queued. Let the first transaction out and some rows behind it, with a restart after each.

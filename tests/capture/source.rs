@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use tidemark::config::Config;
@@ -65,6 +65,25 @@ impl Source {
 
     fn named(&self, sql: &str) -> String {
         sql.replace(" T ", &format!(r#" "{}"."T" "#, self.schema))
+    }
+
+    /// The end of the log, as a SELECT may have seen it.
+    pub fn log_end(&self) -> u64 {
+        self.number(r#"select "CUR_LSN" from "SYS"."V$RLOG""#)
+    }
+
+    /// What a question with one number for an answer is answered with.
+    pub fn number(&self, question: &str) -> u64 {
+        self.run(question).trim().parse().unwrap()
+    }
+
+    /// Waits until a question is answered with `t`.
+    pub fn until(&self, question: &str) {
+        let waited = Instant::now();
+        while self.run(question).trim() != "t" {
+            assert!(waited.elapsed() < PATIENCE, "it does not come to: {question}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// A session.

@@ -10,7 +10,7 @@ use tidemark::error::{Error, Result};
 use tidemark::log::logminer::changes::CapturedTable;
 use tidemark::log::logminer::delivery::FragmentLimit;
 use tidemark::log::logminer::reader::Settings;
-use tidemark::log::logminer::source::{Archive, ContentsRow, LogSource, MiningCall, OpenTransaction};
+use tidemark::log::logminer::source::{Archive, ContentsRow, KnownTimes, LogSource, MiningCall, OpenTransaction};
 use tidemark::position::{Incarnation, Scn, Xid};
 
 use crate::codec::table_names;
@@ -166,6 +166,10 @@ impl LogSource for Mined {
             session: format!("session {xid}"),
         });
         Ok(open.collect())
+    }
+
+    fn known_times(&mut self, _: &str) -> Result<KnownTimes> {
+        Ok(KnownTimes::default())
     }
 
     fn incarnation(&mut self) -> Result<Incarnation> {

@@ -1,5 +1,6 @@
 //! The log reader over scripted logs: every rule of reading has a test by its name, and a random property over all.
 
+mod openings;
 mod random;
 #[path = "../support/scripted_log.rs"]
 mod scripted_log;
@@ -18,6 +19,7 @@ use tidemark::log::undo::Form;
 use tidemark::log::{LogEvent, LogReader, Opening};
 use tidemark::position::{CommitPosition, Place, Position, Scn};
 use tidemark::row::value::{Image, Value, ValueBuffer};
+use tidemark::row::zone::Zone;
 use tidemark::split::TableName;
 
 fn table() -> CapturedTable {

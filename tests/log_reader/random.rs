@@ -1,6 +1,7 @@
 //! Random schedules of transactions, cut into files, windows and restarts at random.
 
 use tidemark::log::Opening;
+use tidemark::log::logminer::reader::openings as start_of;
 
 use super::scripted_log::RowOrder;
 use super::*;
@@ -361,7 +362,7 @@ pub fn run(seed: u64) {
     // Opened at any place: what commits from there on comes whole, though it began before.
     let place = random.below(scn + 2);
     grow(&mut random);
-    let seen = all(&mut open_with(&log, at(place, place), settings));
+    let seen = all(&mut open_with(&log, at(place, place), settings.clone()));
     let first = expected
         .iter()
         .position(|seen| seen.commit.0 >= place)
@@ -372,4 +373,47 @@ pub fn run(seed: u64) {
             .collect::<Vec<_>>()
     };
     assert_eq!(plain(&seen), plain(&expected[first..]), "seed {seed} from {place}");
+    // From the first commit of any time on: clocks are not as even as scns.
+    log.script().archived = count as usize;
+    let clock = |seconds: u64| format!("2026-01-02 03:{:02}:{:02}", seconds / 60, seconds % 60);
+    let mut since = None;
+    let asked = 10 + random.below(2 * scn);
+    for line in &mut log.script().lines {
+        let seconds = 20 + 2 * line.scn + random.below(3);
+        line.time = clock(seconds);
+        if matches!(line.code, 7 | 38) && seconds >= asked && since.is_none() {
+            since = Some(line.xid);
+        }
+    }
+    log.script().times = (0..=scn).map(|scn| (clock(20 + 2 * scn), scn)).collect();
+    log.script().times.insert(0, (clock(0), 0));
+    let millis = openings::THREE + 1000 * asked as i64;
+    let opening = start_of::at_time(log.clone(), settings.clone(), millis).unwrap();
+    let seen = all(&mut open_with(&log, opening, settings.clone()));
+    let commit_of = |xid: u64| {
+        let script = log.script();
+        let place = |line: &Line| matches!(line.code, 7 | 38) && line.xid == xid;
+        script.lines.iter().position(place).unwrap()
+    };
+    let first = since.map_or(expected.len(), |since| {
+        let since = commit_of(since);
+        expected.iter().take_while(|seen| commit_of(seen.xid) < since).count()
+    });
+    assert_eq!(plain(&seen), plain(&expected[first..]), "seed {seed} since {asked} s");
+    // All that is whole in what a purge leaves.
+    let gone = random.below(log.script().files.len() as u64 + 1) as usize;
+    log.script().purged = gone;
+    let opening = start_of::earliest(&mut log.clone()).unwrap();
+    let settings = Settings {
+        on_lost_start: OnFault::Skip,
+        ..settings
+    };
+    let seen = all(&mut open_with(&log, opening, settings));
+    let starts = |seen: &&Seen| {
+        let script = log.script();
+        let start = script.lines.iter().find(|line| line.code == 6 && line.xid == seen.xid);
+        start.unwrap().scn >= opening.mine_from.0
+    };
+    let whole: Vec<Seen> = expected.iter().filter(starts).cloned().collect();
+    assert_eq!(plain(&seen), plain(&whole), "seed {seed} without {gone} files");
 }

@@ -11,6 +11,7 @@ use tidemark::config::Config;
 use tidemark::database::Database;
 use tidemark::enumerator::survey::{Survey, Surveyor};
 use tidemark::error::{Error, Result};
+use tidemark::log::LogStart;
 use tidemark::reader;
 use tidemark::reader::api::{Message, SourceReader};
 use tidemark::reader::batch::Batch;
@@ -142,7 +143,7 @@ impl Job {
     pub fn start_stream(&self) {
         let mut survey = self.survey().unwrap();
         let split = StreamSplit {
-            offset: survey.end_of_log().unwrap(),
+            offset: survey.start_of_log(LogStart::Latest).unwrap(),
             end: None,
             needed: 0,
             ranges: Vec::new(),

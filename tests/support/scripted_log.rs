@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tidemark::dialect::dameng::Dameng;
 use tidemark::dialect::mining::Mining;
 use tidemark::error::{Error, ErrorKind, Result};
-use tidemark::log::logminer::source::{Archive, ContentsRow, LogSource, MiningCall, OpenTransaction};
+use tidemark::log::logminer::source::{Archive, ContentsRow, KnownTimes, LogSource, MiningCall, OpenTransaction};
 use tidemark::position::{Incarnation, Scn, Xid};
 
 /// A row of the view, owned.
@@ -27,6 +27,8 @@ pub struct Line {
     pub ssn: u32,
     pub continued: bool,
     pub status: i32,
+    /// The record's time on the server's clock.
+    pub time: String,
     /// Which record of the log the row belongs to: pieces of a text share it.
     pub record: usize,
 }
@@ -47,6 +49,7 @@ impl Line {
             ssn: 0,
             continued: false,
             status: 0,
+            time: "2026-01-02 03:04:05.678901".into(),
             record: 0,
         }
     }
@@ -99,6 +102,8 @@ pub struct Script {
     pub questions: usize,
     /// The end of the last file, where records of other kinds have moved it beyond the last line.
     pub end: Option<u64>,
+    /// What is noted of the log by the server's clock.
+    pub times: Vec<(String, u64)>,
 }
 
 #[derive(Clone)]
@@ -126,6 +131,7 @@ impl ScriptedLog {
             vanish: 0,
             questions: 0,
             end: None,
+            times: Vec::new(),
         })))
     }
 
@@ -235,6 +241,18 @@ impl LogSource for ScriptedLog {
         Ok(self.script().open())
     }
 
+    fn known_times(&mut self, local: &str) -> Result<KnownTimes> {
+        let script = self.script();
+        let later = script.times.iter().find(|(time, _)| &**time > local);
+        let known = script.times.iter().rev();
+        let mut known = known.filter(|(time, scn)| &**time <= local && later.is_none_or(|later| *scn <= later.1));
+        let text = |(time, _): &(String, u64)| time.clone();
+        Ok(KnownTimes {
+            scn: known.next().map(|(_, scn)| Scn(*scn)),
+            noted: script.times.first().map(text).zip(script.times.last().map(text)),
+        })
+    }
+
     fn incarnation(&mut self) -> Result<Incarnation> {
         Ok(Incarnation(1))
     }
@@ -280,7 +298,7 @@ impl LogSource for ScriptedLog {
                 ssn: line.ssn,
                 continued: line.continued,
                 status: line.status,
-                time: Some(b"2026-01-02 03:04:05.678901"),
+                time: Some(line.time.as_bytes()),
             })?;
         }
         Ok(())

@@ -91,6 +91,18 @@ impl StandIn {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Kills the server as a power cut would, and starts it again.
+    pub fn restart(&self) {
+        for what in ["kill", "resume"] {
+            let output = Command::new("bash")
+                .args([SCRIPT, what])
+                .arg(&self.directory)
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+
     /// What its script said of it: HOST, PORT, DATABASE, USER, PASSWORD, ADMIN, ADMIN_PASSWORD.
     pub fn value(&self, key: &str) -> &str {
         &self.connection[key]

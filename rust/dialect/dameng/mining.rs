@@ -78,6 +78,33 @@ impl Mining for Dameng {
         }
     }
 
+    fn known_times(&self, local: &str) -> Query {
+        // Every three seconds, of the last five days, emptied by a restart (manual). A clock that is set back makes a time
+        // stand twice: the scn is that of the first.
+        let at = format!("TIMESTAMP{}", text(local));
+        Query {
+            sql: format!(
+                concat!(
+                    r#"SELECT (SELECT MAX("LSN") FROM "SYS"."V$LSN_TIME" WHERE "TIME_DP" <= {} AND "LSN" <= "#,
+                    r#"COALESCE((SELECT MIN("LSN") FROM "SYS"."V$LSN_TIME" WHERE "TIME_DP" > {}), {})), "#,
+                    r#"MIN("TIME_DP"), MAX("TIME_DP") FROM "SYS"."V$LSN_TIME""#
+                ),
+                at,
+                at,
+                i64::MAX
+            ),
+            columns: vec![
+                ColumnSpec::Int,
+                ColumnSpec::Text { bytes: 40 },
+                ColumnSpec::Text { bytes: 40 },
+            ],
+        }
+    }
+
+    fn times_probe(&self) -> Probe {
+        probe("V$LSN_TIME")
+    }
+
     fn setup(&self) -> Query {
         Query {
             sql: concat!(
@@ -122,13 +149,6 @@ impl Mining for Dameng {
     }
 
     fn probes(&self) -> Vec<Probe> {
-        let view = |name: &&str| Probe {
-            query: Query {
-                sql: format!(r#"SELECT 1 FROM "SYS"."{name}" WHERE 1 = 0"#),
-                columns: vec![ColumnSpec::Int],
-            },
-            needs: format!("GRANT SELECT ON SYS.{name}"),
-        };
         let package = Probe {
             query: Query {
                 sql: self.end(),
@@ -136,7 +156,7 @@ impl Mining for Dameng {
             },
             needs: "SP_CREATE_SYSTEM_PACKAGES(1, 'DBMS_LOGMNR') and GRANT EXECUTE ON SYS.DBMS_LOGMNR".to_owned(),
         };
-        VIEWS.iter().map(view).chain([package]).collect()
+        VIEWS.iter().map(|view| probe(view)).chain([package]).collect()
     }
 
     fn logging_hint(&self) -> &'static str {
@@ -245,5 +265,15 @@ impl Mining for Dameng {
 
     fn switch_log(&self) -> String {
         "ALTER SYSTEM ARCHIVE LOG CURRENT".to_owned()
+    }
+}
+
+fn probe(view: &str) -> Probe {
+    Probe {
+        query: Query {
+            sql: format!(r#"SELECT 1 FROM "SYS"."{view}" WHERE 1 = 0"#),
+            columns: vec![ColumnSpec::Int],
+        },
+        needs: format!("GRANT SELECT ON SYS.{view}"),
     }
 }

@@ -76,6 +76,26 @@ impl Archives {
         Ok(files)
     }
 
+    /// The first scn from which on the log is kept without a hole.
+    ///
+    /// # Errors
+    /// `LogGone` if no file is listed.
+    pub fn earliest(&self) -> Result<Scn> {
+        let mut files = self.files.iter();
+        let Some(mut first) = files.next() else {
+            return Err(self.gone(Scn(0), "no archived file is listed".into()));
+        };
+        let mut reach = first.last;
+        for file in files {
+            if file.previous > reach {
+                first = file;
+            }
+            reach = reach.max(file.last);
+        }
+        // Of the scn before, a part may stand in the file before.
+        Ok(Scn(first.previous.0 + 1))
+    }
+
     /// The files that hold records from `first` to `last`, both inclusive.
     pub fn range(&self, first: Scn, last: Scn) -> impl Iterator<Item = &Archive> {
         self.files
@@ -184,6 +204,17 @@ pub(crate) mod tests {
             ahead,
         ]);
         assert_eq!(paths(kept.files()), ["/one/a", "/two/b"]);
+    }
+
+    #[test]
+    fn the_earliest_scn_lies_behind_the_last_hole() {
+        let mut files = vec![file("a", 5, 6, 10), file("b", 10, 12, 20)];
+        assert_eq!(Archives::new(files.clone()).earliest().unwrap(), Scn(6));
+        files.extend([file("d", 30, 31, 40), file("e", 40, 41, 50)]);
+        let kept = Archives::new(files);
+        assert_eq!(kept.earliest().unwrap(), Scn(31));
+        assert!(kept.from(Scn(31)).is_ok() && kept.from(Scn(29)).is_err());
+        assert!(Archives::default().earliest().is_err());
     }
 
     #[test]

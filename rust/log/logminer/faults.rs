@@ -25,6 +25,8 @@ pub struct Skipped {
     pub corrupt: u64,
     /// Those that the dictionary does not fit (`log.on-dictionary-mismatch`).
     pub mismatched: u64,
+    /// Transactions that began before the log that is kept.
+    pub transactions: u64,
     /// Pieces of large values; their rows say that the value is not there.
     pub large_values: u64,
 }
@@ -75,6 +77,13 @@ impl Faults {
         *count += 1;
         log::warn!("a record is skipped, {count} by now: {error}");
         Ok(())
+    }
+
+    /// Counts a transaction that goes on without its beginning.
+    pub fn leave_out(&mut self, error: &Error) {
+        self.skipped.transactions += 1;
+        let count = self.skipped.transactions;
+        log::warn!("a transaction that began before the kept log is left out, {count} by now: {error}");
     }
 
     /// Counts a record that says nothing about a row.

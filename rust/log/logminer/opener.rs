@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::dialect::mining::Mining;
 use crate::error::Result;
 use crate::log::logminer::changes::CapturedTable;
-use crate::log::logminer::reader::{LogMinerReader, Settings};
+use crate::log::logminer::reader::{LogMinerReader, Settings, openings};
 use crate::log::logminer::session::Session;
-use crate::log::{LogReader, Opening};
+use crate::log::{LogReader, LogStart, Opening};
 use crate::odbc::Connection;
 use crate::split::TableName;
 
@@ -49,6 +49,20 @@ impl LogMiner {
         let session = self.session(connection)?;
         let (opening, reader) = LogMinerReader::open_new(session, self.tables.clone(), self.settings.clone())?;
         Ok((opening, Box::new(reader)))
+    }
+
+    /// Where a log phase without a snapshot begins, asked over a connection of its own.
+    ///
+    /// # Errors
+    /// `LogGone`, `Option`: the log does not hold what is asked for; `Setup`, `LoggingMode`; database errors.
+    pub fn start(&self, connection: Connection, start: LogStart) -> Result<Opening> {
+        let mut session = self.session(connection)?;
+        match start {
+            LogStart::Latest => openings::latest(&mut session),
+            LogStart::Earliest => openings::earliest(&mut session),
+            LogStart::At(scn) => openings::at(&mut session, scn),
+            LogStart::Time(millis) => openings::at_time(session, self.settings.clone(), millis),
+        }
     }
 
     fn session(&self, connection: Connection) -> Result<Session> {

@@ -1,8 +1,10 @@
 //! The log reader over mining calls.
 
+pub mod openings;
+
 use std::collections::{HashSet, VecDeque};
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
 use crate::log::logminer::changes::{CapturedTable, Decoder};
 use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
@@ -32,6 +34,8 @@ pub struct Settings {
     pub on_corruption: OnFault,
     /// `log.on-dictionary-mismatch`
     pub on_mismatch: OnFault,
+    /// What to do about a transaction whose START the log no longer holds.
+    pub on_lost_start: OnFault,
     /// Whether texts with apostrophes that were not doubled are read by guess.
     pub lenient: bool,
     /// `server-time-zone`
@@ -54,6 +58,7 @@ impl Default for Settings {
             may_switch: false,
             on_corruption: OnFault::Fail,
             on_mismatch: OnFault::Fail,
+            on_lost_start: OnFault::Fail,
             lenient: false,
             zone: Zone::UTC,
             undo: Form::Unknown,
@@ -155,7 +160,7 @@ impl<S: LogSource> LogMinerReader<S> {
     /// # Errors
     /// Database errors.
     pub fn open_new(mut source: S, tables: Vec<CapturedTable>, settings: Settings) -> Result<(Opening, Self)> {
-        let opening = opening(&mut source).map_err(|error| error.doing("finding the end of the log"))?;
+        let opening = openings::latest(&mut source).map_err(|error| error.doing("finding the end of the log"))?;
         Ok((opening, LogMinerReader::open(source, tables, settings, opening)?))
     }
 
@@ -256,7 +261,14 @@ impl<S: LogSource> LogMinerReader<S> {
         let one_call = transaction.call() == self.transactions.call();
         let start = match transaction.start() {
             Some(start) => start,
-            None => self.find_start(&mut transaction, commit, xid)?,
+            None => match self.find_start(&mut transaction, commit, xid) {
+                Err(error) if self.settings.on_lost_start == OnFault::Skip && is_gone(&error) => {
+                    self.faults.leave_out(&error);
+                    self.moved_to(scn, Some(commit));
+                    return Ok(());
+                }
+                start => start?,
+            },
         };
         if self.form == Form::Flagged && !(one_call && start >= self.mined_from) {
             // Whether a record is undone is known only where the log behind it was mined in the same call.
@@ -349,21 +361,8 @@ impl<S: LogSource> LogMinerReader<S> {
     }
 }
 
-/// `E` first, then the open transactions, then `E` again: a transaction that is not among the open ones and began
-/// before the first `E` is committed before the second.
-fn opening(source: &mut impl LogSource) -> Result<Opening> {
-    let end = Archives::new(source.archives()?).end();
-    let open = source.open_transactions()?;
-    let oldest = open
-        .iter()
-        .filter_map(|open| open.start)
-        .filter(|start| start.0 > 0)
-        .min();
-    let position = Archives::new(source.archives()?).end();
-    Ok(Opening {
-        mine_from: oldest.map_or(end, |oldest| oldest.min(end)),
-        position: Position::before(position),
-    })
+fn is_gone(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::LogGone { .. })
 }
 
 impl<S: LogSource> LogReader for LogMinerReader<S> {
@@ -442,6 +441,7 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
     fn figures(&self) -> Figures {
         Figures {
             skipped_records: self.faults.skipped.corrupt + self.faults.skipped.mismatched,
+            skipped_transactions: self.faults.skipped.transactions,
             mining_calls: self.mined.calls,
             mined_bytes: self.mined.bytes,
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::dialect::Query;
 use crate::dialect::mining::{Mining, MiningFault, contents};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::logminer::source::{Archive, ContentsRow, LogSource, MiningCall, OpenTransaction};
+use crate::log::logminer::source::{Archive, ContentsRow, KnownTimes, LogSource, MiningCall, OpenTransaction};
 use crate::odbc::{Batch, Column, Connection, Field};
 use crate::position::{Incarnation, Scn, Xid};
 use crate::split::TableName;
@@ -164,6 +164,17 @@ impl LogSource for Session {
         rows.iter()
             .map(|row| open(row).ok_or_else(|| unexpected(DOING)))
             .collect()
+    }
+
+    fn known_times(&mut self, local: &str) -> Result<KnownTimes> {
+        let rows = self.rows(&self.dialect.known_times(local), "asking for the log's times")?;
+        let row = rows.first().map(Vec::as_slice).unwrap_or_default();
+        let time = |nth: usize| Some(row.get(nth)?.text()?.to_owned());
+        let scn = row.first().and_then(Field::int);
+        Ok(KnownTimes {
+            scn: scn.and_then(|scn| u64::try_from(scn).ok()).map(Scn),
+            noted: time(1).zip(time(2)),
+        })
     }
 
     fn incarnation(&mut self) -> Result<Incarnation> {

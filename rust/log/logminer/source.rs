@@ -71,6 +71,15 @@ pub struct ContentsRow<'a> {
     pub time: Option<&'a [u8]>,
 }
 
+/// What a server has noted of its log by its clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownTimes {
+    /// The newest scn that was noted at or before a time, and not behind one that was noted later.
+    pub scn: Option<Scn>,
+    /// The first and the last time noted, on the server's clock; `None` if nothing is noted.
+    pub noted: Option<(String, String)>,
+}
+
 /// What to mine.
 #[derive(Clone, Copy, Debug)]
 pub struct MiningCall<'a> {
@@ -126,6 +135,12 @@ pub trait LogSource: Send {
     /// # Errors
     /// Database errors.
     fn open_transactions(&mut self) -> Result<Vec<OpenTransaction>>;
+
+    /// What the server knows of its log at a time on its clock (`YYYY-MM-DD hh:mm:ss`).
+    ///
+    /// # Errors
+    /// Database errors.
+    fn known_times(&mut self, local: &str) -> Result<KnownTimes>;
 
     /// Which log this is.
     ///

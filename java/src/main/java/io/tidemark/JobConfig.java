@@ -43,6 +43,8 @@ final class JobConfig {
   private static void put(ObjectNode options, String name, Object value) {
     if (value instanceof Integer) {
       options.put(name, (Integer) value);
+    } else if (value instanceof Long) {
+      options.put(name, (Long) value);
     } else if (value instanceof Duration) {
       options.put(name, ((Duration) value).toMillis());
     } else if (value instanceof MemorySize) {

@@ -51,7 +51,21 @@ public final class TidemarkOptions {
       ConfigOptions.key("scan.startup.mode")
           .stringType()
           .defaultValue("initial")
-          .withDescription("Where to start: 'initial', 'snapshot' (bounded) or 'latest-offset'.");
+          .withDescription(
+              "Where to start: 'initial', 'snapshot' (bounded), 'latest-offset', 'earliest-offset',"
+                  + " 'specific-offset' or 'timestamp'.");
+
+  public static final ConfigOption<Long> SCAN_STARTUP_SPECIFIC_OFFSET_SCN =
+      ConfigOptions.key("scan.startup.specific-offset.scn")
+          .longType()
+          .noDefaultValue()
+          .withDescription("The scn that 'specific-offset' starts at.");
+
+  public static final ConfigOption<Long> SCAN_STARTUP_TIMESTAMP_MILLIS =
+      ConfigOptions.key("scan.startup.timestamp-millis")
+          .longType()
+          .noDefaultValue()
+          .withDescription("The time that 'timestamp' starts at, in milliseconds since the epoch.");
 
   public static final ConfigOption<Integer> SCAN_INCREMENTAL_SNAPSHOT_CHUNK_SIZE =
       ConfigOptions.key("scan.incremental.snapshot.chunk.size")
@@ -183,6 +197,8 @@ public final class TidemarkOptions {
       List.of(
           PORT,
           SCAN_STARTUP_MODE,
+          SCAN_STARTUP_SPECIFIC_OFFSET_SCN,
+          SCAN_STARTUP_TIMESTAMP_MILLIS,
           SCAN_INCREMENTAL_SNAPSHOT_CHUNK_SIZE,
           TABLE_WITHOUT_KEY,
           SCAN_SNAPSHOT_CONNECTIONS,

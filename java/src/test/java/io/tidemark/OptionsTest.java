@@ -36,6 +36,8 @@ class OptionsTest {
     switch (type) {
       case "integer":
         return "Integer";
+      case "long":
+        return "Long";
       case "duration":
         return "Duration";
       case "bytes":

@@ -11,6 +11,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.ResultSet;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -151,6 +152,45 @@ class OptionsTest {
       List<String> log = log("snapshot");
       assertTrue(log.stream().anyMatch(line -> line.contains("LIMIT 8097")), "" + log);
       assertFalse(log.stream().anyMatch(line -> line.contains("declare \"SQL_CUR")), "" + log);
+    }
+  }
+
+  @Test
+  void theLogAloneIsReadFromWhereItIsAskedFor() throws Exception {
+    execute(
+        "CREATE TABLE \"BIZ\".\"LOGGED\" (\"ID\" BIGINT PRIMARY KEY, \"V\" VARCHAR(40))",
+        "INSERT INTO \"BIZ\".\"LOGGED\" VALUES (1, 'a')");
+    String scn = Long.toString(number("SELECT \"CUR_LSN\" FROM \"SYS\".\"V$RLOG\""));
+    execute(
+        "INSERT INTO \"BIZ\".\"LOGGED\" VALUES (2, 'b')",
+        "INSERT INTO \"BIZ\".\"LOGGED\" VALUES (3, 'c')");
+    String[] specific = {
+      "table-name", "LOGGED",
+      "scan.startup.mode", "specific-offset",
+      "scan.startup.specific-offset.scn", scn
+    };
+    try (SqlJob job = SqlJob.start(COLUMNS + standIn.with(specific), QUERY)) {
+      assertEquals(List.of(Row.of(2L, "b"), Row.of(3L, "c")), job.take(2));
+    }
+    String[] earliest = {"table-name", "LOGGED", "scan.startup.mode", "earliest-offset"};
+    try (SqlJob job = SqlJob.start(COLUMNS + standIn.with(earliest), QUERY)) {
+      assertEquals(List.of(Row.of(1L, "a"), Row.of(2L, "b"), Row.of(3L, "c")), job.take(3));
+    }
+    specific[5] = Long.toString(Long.MAX_VALUE);
+    refused("TM-1001", "'scan.startup.specific-offset.scn': is 9223372036854775807", specific);
+    String[] timestamp = {
+      "table-name", "LOGGED",
+      "scan.startup.mode", "timestamp",
+      "scan.startup.timestamp-millis", "1000"
+    };
+    refused("TM-1001", "'scan.startup.timestamp-millis': is 1970-01-01", timestamp);
+  }
+
+  private static long number(String question) throws Exception {
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery(question)) {
+      result.next();
+      return result.getLong(1);
     }
   }
 

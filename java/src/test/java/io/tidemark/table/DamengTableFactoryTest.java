@@ -105,6 +105,7 @@ class DamengTableFactoryTest {
     "port, 5237",
     "scan.startup.mode, latest-offset",
     "scan.startup.mode, initial",
+    "scan.startup.mode, earliest-offset",
     "scan.incremental.snapshot.chunk.size, 2",
     "connect.timeout, 5 s",
     "server-time-zone, Asia/Shanghai",
@@ -141,7 +142,14 @@ class DamengTableFactoryTest {
         "port|many|Could not parse value 'many' for key 'port'",
         "hostname|' '|option 'hostname': must not be empty",
         "scan.startup.mode|earliest|option 'scan.startup.mode': is 'earliest'; it must be one of 'initial', 'snapshot',"
-            + " 'latest-offset'",
+            + " 'latest-offset', 'earliest-offset', 'specific-offset', 'timestamp'",
+        "scan.startup.mode|timestamp|option 'scan.startup.timestamp-millis': must be set where scan.startup.mode ="
+            + " 'timestamp'",
+        "scan.startup.mode|specific-offset|option 'scan.startup.specific-offset.scn': must be set where",
+        "scan.startup.timestamp-millis|5|option 'scan.startup.timestamp-millis': means something only where",
+        "scan.startup.timestamp-millis|now|Could not parse value 'now' for key 'scan.startup.timestamp-millis'",
+        "scan.startup.specific-offset.scn|5|option 'scan.startup.specific-offset.scn': means something only where",
+        "scan.startup.specific-offset.pos|5|Unsupported options",
         "scan.incremental.snapshot.chunk.size|1|option 'scan.incremental.snapshot.chunk.size': is 1; it must be from 2",
         "connect.timeout|1 ms|option 'connect.timeout': is 1 ms; it must be from 1000",
         "connect.timeout|soon|Could not parse value 'soon' for key 'connect.timeout'",
@@ -173,6 +181,21 @@ class DamengTableFactoryTest {
     options.put(name, value);
     String refusal = refusal(options);
     assertTrue(refusal.contains(message), refusal);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "specific-offset, scan.startup.specific-offset.scn, 9223372036854775807, 0",
+    "timestamp, scan.startup.timestamp-millis, 1767323045678, 253370764800001",
+  })
+  void aStartInTheLogTakesItsOption(String mode, String name, String value, String outOfRange) {
+    Map<String, String> options = minimal();
+    options.put("scan.startup.mode", mode);
+    options.put(name, value);
+    assertFalse(isBounded(create(options)));
+    options.put(name, outOfRange);
+    String refusal = refusal(options);
+    assertTrue(refusal.contains("option '" + name + "': is " + outOfRange), refusal);
   }
 
   @Test
