@@ -28,6 +28,7 @@ fn column(name: &str, kind: ColumnType) -> Column {
         name: name.to_owned(),
         kind,
         nullable: true,
+        is_virtual: false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reading a table's description from the dictionary.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{Column, ColumnType, Table};
@@ -18,11 +19,13 @@ pub fn load(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName
 }
 
 fn try_load(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Table> {
-    let columns = columns(connection, dialect, name)?;
-    let object_id = object_id(connection, dialect, name)?;
-    let (Some(object_id), false) = (object_id, columns.is_empty()) else {
-        return Err(ErrorKind::Catalog("there is no such table, or the user may not read it".into()).into());
-    };
+    let missing = || ErrorKind::Catalog("there is no such table, or the user may not read it".into());
+    let object_id = object_id(connection, dialect, name)?.ok_or_else(missing)?;
+    let marks = marks(connection, dialect, object_id)?;
+    let columns = columns(connection, dialect, name, &marks)?;
+    if columns.is_empty() {
+        return Err(missing().into());
+    }
     let key = key(connection, dialect, name, &columns)?;
     let table = Table {
         name: Arc::new(name.clone()),
@@ -41,21 +44,45 @@ fn object_id(connection: &mut Connection, dialect: &dyn Dialect, name: &TableNam
     Ok(id.map(|id| id as u64))
 }
 
-fn columns(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Vec<Column>> {
+fn columns(
+    connection: &mut Connection,
+    dialect: &dyn Dialect,
+    name: &TableName,
+    marks: &HashMap<String, i64>,
+) -> Result<Vec<Column>> {
     let query = dialect.columns(name);
     let rows = connection.rows(&query.sql, &query.columns)?;
     rows.iter()
-        .map(|row| match row.as_slice() {
-            [name, type_name, length, precision, scale, nullable] => Ok(Column {
-                name: text(name)?,
-                kind: dialect.column_type(&DictionaryColumn {
-                    type_name: text(type_name)?,
-                    length: length.int(),
-                    precision: precision.int(),
-                    scale: scale.int(),
-                }),
+        .map(|row| {
+            let [name, type_name, length, precision, scale, nullable] = row.as_slice() else {
+                return Err(malformed());
+            };
+            let name = text(name)?;
+            let described = DictionaryColumn {
+                type_name: text(type_name)?,
+                length: length.int(),
+                precision: precision.int(),
+                scale: scale.int(),
+                marks: marks.get(&name).copied().unwrap_or(0),
+            };
+            Ok(Column {
+                kind: dialect.column_type(&described),
                 nullable: text(nullable)?.trim() != "N",
-            }),
+                is_virtual: dialect.is_virtual(&described),
+                name,
+            })
+        })
+        .collect()
+}
+
+fn marks(connection: &mut Connection, dialect: &dyn Dialect, object_id: u64) -> Result<HashMap<String, i64>> {
+    let Some(query) = dialect.column_marks(object_id) else {
+        return Ok(HashMap::new());
+    };
+    let rows = connection.rows(&query.sql, &query.columns)?;
+    rows.iter()
+        .map(|row| match row.as_slice() {
+            [name, marks] => Ok((text(name)?, marks.int().unwrap_or(0))),
             _ => Err(malformed()),
         })
         .collect()

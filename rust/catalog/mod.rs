@@ -37,4 +37,6 @@ pub struct Column {
     pub kind: ColumnType,
     /// Whether it may be NULL.
     pub nullable: bool,
+    /// Whether it is computed from others: the log need not hold its value.
+    pub is_virtual: bool,
 }

@@ -2,6 +2,7 @@
 //! measured on a server by others; docs/dameng.md has the sources.
 
 mod mining;
+mod types;
 
 use std::fmt::Write;
 
@@ -163,8 +164,38 @@ impl Dialect for Dameng {
         }
     }
 
+    fn column_marks(&self, object_id: u64) -> Option<Query> {
+        Some(Query {
+            sql: format!(
+                "SELECT C.\"NAME\", I.\"INFO1\" FROM \"SYS\".\"SYSCOLUMNS\" C, \"SYS\".\"SYSCOLINFOS\" I \
+                 WHERE C.\"ID\" = I.\"ID\" AND C.\"COLID\" = I.\"COLID\" AND I.\"ID\" = {object_id}"
+            ),
+            columns: vec![NAME, ColumnSpec::Int],
+        })
+    }
+
     fn column_type(&self, column: &DictionaryColumn) -> ColumnType {
-        column_type(column)
+        types::column_type(column)
+    }
+
+    fn is_virtual(&self, column: &DictionaryColumn) -> bool {
+        types::is_virtual(column)
+    }
+
+    fn push_selected(&self, name: &str, kind: &ColumnType, out: &mut String) {
+        match kind {
+            // A driver may leave the offset out, and shows a local timestamp on the session's clock.
+            ColumnType::TimestampZoned { precision } | ColumnType::TimestampLocal { precision } => {
+                out.push_str("TO_CHAR(");
+                self.push_name(name, out);
+                out.push_str(", 'YYYY-MM-DD HH24:MI:SS");
+                if *precision > 0 {
+                    let _ = write!(out, ".FF{precision}");
+                }
+                out.push_str(" TZH:TZM')");
+            }
+            _ => self.push_name(name, out),
+        }
     }
 }
 
@@ -184,65 +215,6 @@ fn classify(diagnostic: &Diagnostic) -> Verdict {
         _ => by_sqlstate(diagnostic).retryable,
     };
     Verdict { native, retryable }
-}
-
-/// Type names of the ODBC guide. Names may carry a length or precision in parentheses.
-fn column_type(column: &DictionaryColumn) -> ColumnType {
-    let mut name = String::new();
-    let mut depth = 0;
-    for letter in column.type_name.chars() {
-        match letter {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ if depth == 0 => name.push(letter.to_ascii_uppercase()),
-            _ => {}
-        }
-    }
-    let words: Vec<&str> = name.split_whitespace().collect();
-    let length = column.length.and_then(|length| u32::try_from(length).ok());
-    // The scale of types with a zone is masked with 4096 (JDBC driver's type table).
-    let seconds = |default: u8| {
-        column
-            .scale
-            .and_then(|scale| u8::try_from(scale & 0xff).ok())
-            .filter(|scale| *scale <= 9)
-            .unwrap_or(default)
-    };
-    match words.as_slice() {
-        ["BIT" | "BOOLEAN" | "BOOL"] => ColumnType::Boolean,
-        ["TINYINT" | "BYTE"] => ColumnType::Integer { bits: 8 },
-        ["SMALLINT"] => ColumnType::Integer { bits: 16 },
-        ["INT" | "INTEGER" | "PLS_INTEGER"] => ColumnType::Integer { bits: 32 },
-        ["BIGINT"] => ColumnType::Integer { bits: 64 },
-        ["NUMERIC" | "DECIMAL" | "DEC" | "NUMBER"] => {
-            let precision = column
-                .precision
-                .and_then(|precision| u8::try_from(precision).ok())
-                .filter(|p| *p > 0);
-            let scale = column.scale.and_then(|scale| i8::try_from(scale).ok()).unwrap_or(0);
-            ColumnType::Decimal {
-                precision,
-                scale: if precision.is_some() { scale } else { 0 },
-            }
-        }
-        ["REAL"] => ColumnType::Float { bits: 32 },
-        ["FLOAT" | "DOUBLE"] | ["DOUBLE", "PRECISION"] => ColumnType::Float { bits: 64 },
-        ["CHAR" | "CHARACTER" | "NCHAR"] => ColumnType::Text { length, padded: true },
-        ["VARCHAR" | "VARCHAR2" | "NVARCHAR" | "NVARCHAR2"] => ColumnType::Text { length, padded: false },
-        ["TEXT" | "LONG" | "LONGVARCHAR" | "CLOB"] => ColumnType::Text {
-            length: None,
-            padded: false,
-        },
-        ["BINARY" | "VARBINARY" | "RAW"] => ColumnType::Binary { length },
-        ["IMAGE" | "LONGVARBINARY" | "BLOB"] => ColumnType::Binary { length: None },
-        ["DATE"] => ColumnType::Date,
-        ["TIME"] => ColumnType::Time { precision: seconds(0) },
-        ["TIMESTAMP" | "DATETIME" | "DATETIME2"] => ColumnType::Timestamp { precision: seconds(6) },
-        ["TIMESTAMP" | "DATETIME" | "DATETIME2", "WITH", .., "ZONE"] => {
-            ColumnType::TimestampZoned { precision: seconds(6) }
-        }
-        _ => ColumnType::Unsupported(column.type_name.clone()),
-    }
 }
 
 fn push_text(text: &str, out: &mut String) {

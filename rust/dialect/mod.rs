@@ -68,6 +68,8 @@ pub struct DictionaryColumn {
     pub precision: Option<i64>,
     /// Digits behind the point or the second.
     pub scale: Option<i64>,
+    /// What [`Dialect::column_marks`] says of it; 0 for nothing.
+    pub marks: i64,
 }
 
 /// What differs between databases, apart from their logs.
@@ -114,6 +116,26 @@ pub trait Dialect: fmt::Debug + Send + Sync {
 
     /// A row of integers; text is ordered by its bytes in UTF-8 if all of them are 1.
     fn byte_order(&self) -> Query;
+
+    /// What the dictionary says of a table's columns elsewhere: name, marks (an integer whose bits the dialect knows). Not
+    /// every column has a row. `None` if there is no such place.
+    fn column_marks(&self, object_id: u64) -> Option<Query> {
+        let _ = object_id;
+        None
+    }
+
+    /// Whether a column is computed from others, so that its value need not stand in the log.
+    fn is_virtual(&self, column: &DictionaryColumn) -> bool {
+        let _ = column;
+        false
+    }
+
+    /// Appends a column as it is selected, so that its text is the same in every session. Not its name where more than that
+    /// is needed: an ORDER BY must still mean the column.
+    fn push_selected(&self, name: &str, kind: &ColumnType, out: &mut String) {
+        let _ = kind;
+        self.push_name(name, out);
+    }
 
     /// The type of a column.
     fn column_type(&self, column: &DictionaryColumn) -> ColumnType;

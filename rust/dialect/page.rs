@@ -17,8 +17,8 @@ pub struct Bounds<'a> {
 pub struct PageRequest<'a> {
     /// The table.
     pub table: &'a TableName,
-    /// The columns that are wanted.
-    pub columns: &'a [&'a str],
+    /// The columns that are wanted, as [`Dialect::push_selected`] writes them.
+    pub columns: &'a [String],
     /// The key's columns, in the key's order.
     pub key: &'a [&'a str],
     /// Which rows.
@@ -30,17 +30,17 @@ pub struct PageRequest<'a> {
 /// The rows of a page in key order, at most as many as requested.
 pub fn page(dialect: &dyn Dialect, request: &PageRequest<'_>) -> String {
     let mut out = String::from("SELECT ");
-    push_list(dialect, request.columns, &mut out);
+    out.push_str(&request.columns.join(", "));
     push_from(dialect, request.table, request.key, &request.bounds, &mut out);
     push_order(dialect, request.key, &mut out);
     dialect.push_limit(request.rows, 0, &mut out);
     out
 }
 
-/// All rows of a table, in any order.
-pub fn whole(dialect: &dyn Dialect, table: &TableName, columns: &[&str]) -> String {
+/// All rows of a table, in any order; columns as in [`PageRequest`].
+pub fn whole(dialect: &dyn Dialect, table: &TableName, columns: &[String]) -> String {
     let mut out = String::from("SELECT ");
-    push_list(dialect, columns, &mut out);
+    out.push_str(&columns.join(", "));
     push_from(dialect, table, &[], &Bounds::default(), &mut out);
     out
 }

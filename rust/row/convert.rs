@@ -5,8 +5,9 @@
 use std::fmt;
 use std::io::Write;
 
-use crate::catalog::ColumnType;
+use crate::catalog::{ColumnType, IntervalField};
 use crate::row::fields::Fields;
+use crate::row::interval::Interval;
 use crate::row::layout::FlinkType;
 use crate::row::number;
 use crate::row::text;
@@ -53,7 +54,16 @@ pub(super) struct Conversion {
 enum From {
     Boolean,
     Number,
-    Text { padded: bool },
+    Text {
+        padded: bool,
+    },
+    /// With the offset in each text: without it, nobody knows which instant is meant.
+    Instant,
+    TimeZoned,
+    Interval {
+        first: IntervalField,
+        last: IntervalField,
+    },
     Other,
 }
 
@@ -64,6 +74,12 @@ impl Conversion {
             ColumnType::Boolean => From::Boolean,
             ColumnType::Integer { .. } | ColumnType::Decimal { .. } => From::Number,
             ColumnType::Text { padded, .. } => From::Text { padded: *padded },
+            ColumnType::TimestampZoned { .. } | ColumnType::TimestampLocal { .. } => From::Instant,
+            ColumnType::TimeZoned { .. } => From::TimeZoned,
+            ColumnType::Interval { first, last } => From::Interval {
+                first: *first,
+                last: *last,
+            },
             _ => From::Other,
         };
         Conversion { to, from }
@@ -104,6 +120,12 @@ impl Conversion {
             }
             FlinkType::TimestampLtz { precision } => {
                 let at = date_time(value)?;
+                if self.from == From::Instant && at.offset.is_none() {
+                    return Err(refused(
+                        value,
+                        "has no offset, so it is not known which instant is meant",
+                    ));
+                }
                 row.put_instant(field, at.epoch_seconds(zone), at.nanos, precision);
             }
         }
@@ -132,6 +154,14 @@ impl Conversion {
             }
             (From::Text { padded }, Value::Text(text)) => {
                 row.put_text(field, text::characters(text, padded)?);
+                Ok(())
+            }
+            (From::TimeZoned, Value::Time(text) | Value::Text(text)) => {
+                row.put_text(field, &time::zoned_time(text)?);
+                Ok(())
+            }
+            (From::Interval { first, last }, Value::Text(text)) => {
+                row.put_text(field, &Interval::parse(text, first, last)?.text());
                 Ok(())
             }
             _ => Err(refused(value, "is not text")),

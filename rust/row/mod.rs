@@ -8,6 +8,7 @@ mod convert;
 pub mod debezium_json;
 mod envelope;
 mod fields;
+mod interval;
 pub mod layout;
 mod number;
 mod text;

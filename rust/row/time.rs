@@ -91,6 +91,38 @@ pub(super) fn time_of_day(text: &[u8]) -> Result<(u32, u32), Refusal> {
     }
 }
 
+/// A time of day with its offset, in the one text that it has downstream: `hh:mm:ss[.f] ±hh:mm`, no zeros at the end of
+/// the fraction; drivers and logs write the same time with more digits or fewer.
+pub(super) fn zoned_time(text: &[u8]) -> Result<String, Refusal> {
+    let parsed = time(text.trim_ascii()).and_then(|(seconds, nanos, rest)| Some((seconds, nanos, offset(rest)??)));
+    let Some((seconds, nanos, offset)) = parsed else {
+        return Err(Refusal::new(format!(
+            "{} is not a time of day with its offset",
+            quoted(text)
+        )));
+    };
+    let (sign, offset) = (if offset < 0 { '-' } else { '+' }, offset.unsigned_abs());
+    let seconds_too = match offset % 60 {
+        0 => String::new(),
+        odd => format!(":{odd:02}"),
+    };
+    Ok(format!(
+        "{} {sign}{:02}:{:02}{seconds_too}",
+        clock(seconds.into(), nanos),
+        offset / 3600,
+        offset / 60 % 60
+    ))
+}
+
+/// `hh:mm:ss[.f]`, no zeros at the end of the fraction.
+pub(super) fn clock(seconds: u64, nanos: u32) -> String {
+    let mut text = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if nanos > 0 {
+        text.push_str(format!(".{nanos:09}").trim_end_matches('0'));
+    }
+    text
+}
+
 /// Nanoseconds cut to `precision` digits. Digits beyond the declared precision are left out, as a declaration of fewer
 /// digits asks for; they are not rounded, so a time never moves into the next second or day.
 pub(super) fn cut(nanos: u32, precision: u8) -> u32 {
@@ -280,6 +312,22 @@ mod tests {
             assert!(time_of_day(text.as_bytes()).is_err(), "{text}");
         }
         assert_eq!(time_of_day(b"23:59:59.999").ok(), Some((86_399, 999_000_000)));
+    }
+
+    #[test]
+    fn a_time_with_its_offset_has_one_text() {
+        for (text, expected) in [
+            ("10:20:30.120000 +08:00", "10:20:30.12 +08:00"),
+            ("10:20:30.12+08", "10:20:30.12 +08:00"),
+            ("10:20:30-11:30", "10:20:30 -11:30"),
+            ("23:59:59.999999999Z", "23:59:59.999999999 +00:00"),
+            ("00:00:00+08:05:43", "00:00:00 +08:05:43"),
+        ] {
+            assert_eq!(zoned_time(text.as_bytes()).ok().as_deref(), Some(expected), "{text}");
+        }
+        for text in ["10:20:30", "10:20:30 +19:00", "24:00:00+08:00", "now"] {
+            assert!(zoned_time(text.as_bytes()).is_err(), "{text}");
+        }
     }
 
     #[test]

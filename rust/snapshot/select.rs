@@ -111,7 +111,7 @@ impl PageTable {
             dialect,
             &PageRequest {
                 table: &self.table.name,
-                columns: &self.column_names(),
+                columns: &self.selected(dialect),
                 key: &keys.names(),
                 bounds: Bounds {
                     lower: lower.as_deref(),
@@ -122,12 +122,15 @@ impl PageTable {
         ))
     }
 
-    fn column_names(&self) -> Vec<&str> {
-        let names = self
-            .columns
-            .iter()
-            .map(|&column| self.table.columns[column].name.as_str());
-        names.collect()
+    /// The columns as they are selected.
+    fn selected(&self, dialect: &dyn Dialect) -> Vec<String> {
+        let selected = |&column: &usize| {
+            let column = &self.table.columns[column];
+            let mut selected = String::new();
+            dialect.push_selected(&column.name, &column.kind, &mut selected);
+            selected
+        };
+        self.columns.iter().map(selected).collect()
     }
 
     fn image(&self, columns: &[odbc::Column<'_>], row: usize, values: &mut ValueBuffer) -> Image {

@@ -25,6 +25,7 @@ INSERT INTO logminer.setting VALUES
   ('renamed', 'render'),
   ('modified_column', 'render'),
   ('dropped_table', 'vanish'),
+  ('virtual_column', 'written'),
   ('serve', 'log'),
   ('case_sensitive', :'case_sensitive');
 

@@ -33,11 +33,20 @@ LANGUAGE sql STABLE AS $$
   SELECT id FROM down WHERE base = 0
 $$;
 
+-- +08:00
+CREATE FUNCTION logminer.offset_text(seconds integer) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT CASE WHEN seconds < 0 THEN '-' ELSE '+' END || to_char(abs(seconds) / 3600, 'FM00') || ':' || to_char(abs(seconds) / 60 % 60, 'FM00')
+$$;
+
 -- The expression that renders `reference` (such as NEW."A"); NULL where the value is NULL. It must not depend on the
 -- writing session's settings (DateStyle, TimeZone, bytea_output).
 CREATE FUNCTION logminer.literal_expression(type_oid oid, reference text) RETURNS text
 LANGUAGE sql STABLE AS $$
-  SELECT CASE logminer.base_type(type_oid)::regtype
+  SELECT CASE
+    WHEN type_oid = '"SYS".datetime2'::regtype THEN format('''TIMESTAMP'''''' || (%s)::text || ''''''''', reference)
+    WHEN logminer.interval_fields(type_oid) IS NOT NULL THEN format('logminer.interval_literal(%s, %L)', reference, logminer.interval_fields(type_oid))
+    ELSE CASE logminer.base_type(type_oid)::regtype
     WHEN 'smallint'::regtype THEN format('(%s)::text', reference)
     WHEN 'integer'::regtype THEN format('(%s)::text', reference)
     WHEN 'bigint'::regtype THEN format('(%s)::text', reference)
@@ -56,7 +65,9 @@ LANGUAGE sql STABLE AS $$
     -- Its cast to text would drop the blanks that VARCHAR2 keeps.
     WHEN 'bpchar'::regtype THEN format(CASE WHEN type_oid = '"SYS".varchar2'::regtype THEN $e$'''' || replace(format('%%s', %s), '''', '''''') || ''''$e$
       ELSE $e$'''' || replace((%s)::text, '''', '''''') || ''''$e$ END, reference)
+    WHEN 'timetz'::regtype THEN format('''TIME'''''' || to_char((%s)::time, ''HH24:MI:SS.US'') || '' '' || logminer.offset_text(extract(timezone FROM %s)::integer) || ''''''''',
+                                       reference, reference)
     WHEN 'bytea'::regtype THEN format('''0x'' || upper(encode(%s, ''hex''))', reference)
     ELSE format(''''''''' || replace((%s)::text, '''''''', '''''''''''') || ''''''''', reference)
-  END
+  END END
 $$;

@@ -113,7 +113,8 @@ BEGIN
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = table_oid;
   SELECT array_agg(attname::text ORDER BY attnum), array_agg(atttypid ORDER BY attnum)
     INTO columns, types
-  FROM pg_attribute WHERE attrelid = table_oid AND attnum > 0 AND NOT attisdropped;
+  FROM pg_attribute WHERE attrelid = table_oid AND attnum > 0 AND NOT attisdropped
+    AND (attgenerated = '' OR logminer.setting('virtual_column') = 'written');
   IF columns IS NULL THEN
     RETURN;
   END IF;

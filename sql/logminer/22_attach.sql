@@ -49,5 +49,5 @@ CREATE TRIGGER rewrite AFTER UPDATE ON logminer.ini FOR EACH ROW
   WHEN (NEW.para_name IN ('RLOG_APPEND_LOGIC', 'RLOG_IGNORE_TABLE_SET', 'LOB_MAX_INROW_LEN') AND NEW.para_value <> OLD.para_value)
   EXECUTE FUNCTION logminer.rewrite_triggers();
 CREATE TRIGGER rewrite AFTER UPDATE ON logminer.setting FOR EACH ROW
-  WHEN (NEW.name IN ('lob', 'offset') AND NEW.value <> OLD.value) EXECUTE FUNCTION logminer.rewrite_triggers();
+  WHEN (NEW.name IN ('lob', 'offset', 'virtual_column') AND NEW.value <> OLD.value) EXECUTE FUNCTION logminer.rewrite_triggers();
 CREATE TRIGGER rewrite AFTER UPDATE OF logic_log ON logminer.table_version FOR EACH ROW EXECUTE FUNCTION logminer.rewrite_triggers();

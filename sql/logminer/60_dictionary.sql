@@ -5,7 +5,8 @@ CREATE FUNCTION logminer.type_name(type_oid oid) RETURNS text
 LANGUAGE sql STABLE AS $$
   SELECT CASE
     WHEN t.typtype = 'd' AND t.typnamespace = '"SYS"'::regnamespace THEN
-      CASE t.typname WHEN 'datetime' THEN 'TIMESTAMP' ELSE upper(t.typname) END
+      CASE t.typname WHEN 'datetime' THEN 'TIMESTAMP' WHEN 'date_with_time' THEN 'DATE' WHEN 'decimal_float' THEN 'FLOAT'
+        WHEN 'timestamp_local' THEN 'TIMESTAMP WITH LOCAL TIME ZONE' ELSE coalesce('INTERVAL ' || logminer.interval_fields(t.oid), upper(t.typname)) END
     ELSE CASE logminer.base_type(type_oid)::regtype
       WHEN 'smallint'::regtype THEN 'SMALLINT' WHEN 'integer'::regtype THEN 'INT' WHEN 'bigint'::regtype THEN 'BIGINT'
       WHEN 'numeric'::regtype THEN 'DECIMAL' WHEN 'real'::regtype THEN 'REAL' WHEN 'double precision'::regtype THEN 'DOUBLE'
@@ -49,9 +50,11 @@ SELECT t.owner::varchar(128) :name_collation AS "OWNER", t.table_name::varchar(1
        (CASE y.type_name
           WHEN 'DECIMAL' THEN CASE WHEN m.typmod > 4 THEN (m.typmod - 4) >> 16 ELSE 0 END
           WHEN 'TINYINT' THEN 3 WHEN 'SMALLINT' THEN 5 WHEN 'INT' THEN 10 WHEN 'BIGINT' THEN 19
-          WHEN 'REAL' THEN 24 WHEN 'DOUBLE' THEN 53 END)::integer AS "DATA_PRECISION",
+          WHEN 'REAL' THEN 24 WHEN 'DOUBLE' THEN 53 WHEN 'FLOAT' THEN 126 END)::integer AS "DATA_PRECISION",
        (CASE
-          WHEN y.type_name = 'DECIMAL' THEN CASE WHEN m.typmod > 4 THEN ((m.typmod - 4) & 65535) ELSE 0 END
+          -- Eleven bits and a sign.
+          WHEN y.type_name = 'DECIMAL' THEN CASE WHEN m.typmod > 4 THEN (((m.typmod - 4) & 2047) # 1024) - 1024 ELSE 0 END
+          WHEN y.type_name = 'FLOAT' THEN 129 WHEN y.type_name = 'DATETIME2' THEN 9 WHEN y.type_name = 'TIMESTAMP WITH LOCAL TIME ZONE' THEN 4096 + 6
           WHEN y.type_name IN ('TINYINT', 'SMALLINT', 'INT', 'BIGINT') THEN 0
           WHEN y.type_name IN ('TIME', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE', 'TIME WITH TIME ZONE')
             THEN CASE WHEN m.typmod >= 0 THEN m.typmod ELSE 6 END END)::integer AS "DATA_SCALE",

@@ -23,6 +23,7 @@ CREATE EXTENSION IF NOT EXISTS citext;
 SELECT CASE WHEN :'case_sensitive' = '0' THEN 'citext' WHEN :'blank_pad_mode' = '0' THEN 'bpchar' ELSE 'varchar' END AS text_base \gset
 SELECT CASE :'case_sensitive' WHEN '0' THEN 'COLLATE logminer.ignore_case' ELSE '' END AS name_collation \gset
 \ir 00_schemas.sql
+\ir 01_types.sql
 \ir 10_position.sql
 \ir 11_archives.sql
 \ir 20_literals.sql
@@ -39,6 +40,7 @@ SELECT CASE :'case_sensitive' WHEN '0' THEN 'COLLATE logminer.ignore_case' ELSE 
 \ir 51_contents_view.sql
 \ir 52_log_views.sql
 \ir 60_dictionary.sql
+\ir 61_columns.sql
 \ir 70_archiver.sql
 \ir 80_levers.sql
 \ir 90_grants.sql

@@ -116,6 +116,7 @@ max_locks_per_transaction = 512
 shared_buffers = 256MB
 timezone = '${TIME_ZONE:-UTC}'
 log_timezone = 'UTC'
+intervalstyle = 'sql_standard'
 log_min_messages = error
 logging_collector = off
 max_worker_processes = 4

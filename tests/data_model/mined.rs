@@ -33,6 +33,7 @@ pub fn captured() -> Vec<CapturedTable> {
         name: name.into(),
         kind: ColumnType::Integer { bits: 64 },
         nullable: false,
+        is_virtual: false,
     };
     let table = |(number, name): (usize, &Arc<_>)| {
         CapturedTable::whole(Arc::new(Table {

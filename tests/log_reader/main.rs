@@ -27,6 +27,7 @@ fn table() -> CapturedTable {
         name: name.into(),
         kind,
         nullable: true,
+        is_virtual: false,
     };
     CapturedTable::whole(Arc::new(Table {
         name: Arc::new(TableName {

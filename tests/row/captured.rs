@@ -63,6 +63,7 @@ pub fn table(columns: impl IntoIterator<Item = (String, ColumnType)>) -> Table {
                 name,
                 kind,
                 nullable: true,
+                is_virtual: false,
             })
             .collect(),
         key: vec![0],

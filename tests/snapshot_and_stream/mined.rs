@@ -54,6 +54,7 @@ fn table() -> Arc<Table> {
             name: "ID".into(),
             kind: ColumnType::Integer { bits: 64 },
             nullable: false,
+            is_virtual: false,
         }],
         key: vec![0],
     })

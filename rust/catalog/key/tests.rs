@@ -12,6 +12,7 @@ fn codec(kinds: &[ColumnType]) -> KeyCodec {
         name: format!("C{number}"),
         kind: kind.clone(),
         nullable: false,
+        is_virtual: false,
     });
     KeyCodec::new(&Table {
         name: Arc::new(TableName {
@@ -392,6 +393,7 @@ fn tables_that_cannot_be_cut_are_refused_by_name() {
             name: "C".into(),
             kind,
             nullable: false,
+            is_virtual: false,
         }],
         key,
     };

@@ -25,7 +25,7 @@ const REDO: ColumnSpec = ColumnSpec::Text { bytes: 8000 };
 const OF_OBJECTS: &str = "1, 2, 3, 4, 5, 13, 14, 37";
 
 /// What is read beside the captured tables and the views of the dictionary that show to each user its own.
-const VIEWS: [&str; 8] = [
+const VIEWS: [&str; 10] = [
     "SYSOBJECTS",
     "SYSHPARTTABLEINFO",
     "V$DM_INI",
@@ -34,6 +34,8 @@ const VIEWS: [&str; 8] = [
     "V$RLOG",
     "V$TRX",
     "V$LOGMNR_CONTENTS",
+    "SYSCOLUMNS",
+    "SYSCOLINFOS",
 ];
 
 impl Mining for Dameng {

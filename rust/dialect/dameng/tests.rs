@@ -89,72 +89,30 @@ fn the_dictionary_is_asked_for_one_exact_table() {
         r#"SELECT C."CONSTRAINT_TYPE", C."CONSTRAINT_NAME", K."COLUMN_NAME", K."POSITION" FROM "SYS"."ALL_CONSTRAINTS" C, "SYS"."ALL_CONS_COLUMNS" K WHERE K."OWNER" = C."OWNER" AND K."CONSTRAINT_NAME" = C."CONSTRAINT_NAME" AND K."TABLE_NAME" = C."TABLE_NAME" AND C."CONSTRAINT_TYPE" IN ('P', 'U') AND C."STATUS" = 'ENABLED' AND C."OWNER" = 'BIZ' AND C."TABLE_NAME" = 'It''s' ORDER BY C."CONSTRAINT_TYPE", C."CONSTRAINT_NAME", K."POSITION""#
     );
     assert_eq!(
+        Dameng.column_marks(7).unwrap().sql,
+        r#"SELECT C."NAME", I."INFO1" FROM "SYS"."SYSCOLUMNS" C, "SYS"."SYSCOLINFOS" I WHERE C."ID" = I."ID" AND C."COLID" = I."COLID" AND I."ID" = 7"#
+    );
+    assert_eq!(
         Dameng.byte_order().sql,
         "SELECT SF_GET_CASE_SENSITIVE_FLAG(), SF_GET_UNICODE_FLAG()"
     );
 }
 
 #[test]
-fn types_of_the_dictionary() {
-    let of = |name: &str, length: i64, precision: i64, scale: i64| {
-        Dameng.column_type(&DictionaryColumn {
-            type_name: name.into(),
-            length: Some(length),
-            precision: Some(precision),
-            scale: Some(scale),
-        })
+fn a_timestamp_with_a_zone_is_selected_with_its_offset() {
+    let selected = |kind: ColumnType| {
+        let mut out = String::new();
+        Dameng.push_selected("A\"T", &kind, &mut out);
+        out
     };
-    assert_eq!(of("TINYINT", 1, 3, 0), ColumnType::Integer { bits: 8 });
-    assert_eq!(of("BIGINT", 8, 19, 0), ColumnType::Integer { bits: 64 });
+    assert_eq!(selected(ColumnType::Timestamp { precision: 6 }), r#""A""T""#);
     assert_eq!(
-        of("NUMBER", 22, 10, 2),
-        ColumnType::Decimal {
-            precision: Some(10),
-            scale: 2
-        }
+        selected(ColumnType::TimestampZoned { precision: 6 }),
+        r#"TO_CHAR("A""T", 'YYYY-MM-DD HH24:MI:SS.FF6 TZH:TZM')"#
     );
     assert_eq!(
-        of("DECIMAL", 22, 0, 0),
-        ColumnType::Decimal {
-            precision: None,
-            scale: 0
-        }
-    );
-    assert_eq!(of("DOUBLE PRECISION", 8, 53, 0), ColumnType::Float { bits: 64 });
-    assert_eq!(
-        of("CHAR", 10, 0, 0),
-        ColumnType::Text {
-            length: Some(10),
-            padded: true
-        }
-    );
-    assert_eq!(
-        of("varchar2(20)", 20, 0, 0),
-        ColumnType::Text {
-            length: Some(20),
-            padded: false
-        }
-    );
-    assert_eq!(
-        of("CLOB", 2_147_483_647, 0, 0),
-        ColumnType::Text {
-            length: None,
-            padded: false
-        }
-    );
-    assert_eq!(of("TIMESTAMP", 8, 0, 6), ColumnType::Timestamp { precision: 6 });
-    assert_eq!(of("TIMESTAMP(3)", 8, 0, 3), ColumnType::Timestamp { precision: 3 });
-    assert_eq!(
-        of("DATETIME(6) WITH TIME ZONE", 10, 0, 4096 + 6),
-        ColumnType::TimestampZoned { precision: 6 }
-    );
-    assert_eq!(
-        of("TIME WITH TIME ZONE", 7, 0, 4096),
-        ColumnType::Unsupported("TIME WITH TIME ZONE".into())
-    );
-    assert_eq!(
-        of("INTERVAL DAY TO SECOND", 24, 0, 0),
-        ColumnType::Unsupported("INTERVAL DAY TO SECOND".into())
+        selected(ColumnType::TimestampLocal { precision: 0 }),
+        r#"TO_CHAR("A""T", 'YYYY-MM-DD HH24:MI:SS TZH:TZM')"#
     );
 }
 
@@ -164,7 +122,7 @@ fn pages_and_cuts() {
     let table = orders();
     let request = PageRequest {
         table: &table,
-        columns: &["ID", "v"],
+        columns: &["\"ID\"".to_owned(), "\"v\"".to_owned()],
         key: &["ID"],
         bounds: Bounds {
             lower: Some(&[number("5")]),

@@ -213,6 +213,11 @@ fn captured(captured: &CapturedTable) -> Captured {
 }
 
 impl Captured {
+    /// Whether the server computes the column, so that a record may lack it: its value then is unavailable, not NULL.
+    fn is_virtual(&self, column: usize) -> bool {
+        self.table.columns.get(column).is_some_and(|column| column.is_virtual)
+    }
+
     fn wants(&self, column: usize) -> bool {
         self.is_wanted.get(column).copied().unwrap_or(false)
     }
@@ -233,7 +238,10 @@ impl Captured {
             Operation::Insert => row.after(column).is_none(),
             _ => row.before(column).is_none(),
         };
-        let missing = self.wanted.iter().find(|&&column| is_missing(column));
+        let missing = self
+            .wanted
+            .iter()
+            .find(|&&column| is_missing(column) && !self.is_virtual(column));
         let Some(&missing) = missing else {
             return Ok(());
         };
@@ -262,8 +270,10 @@ impl Captured {
         text: &[u8],
     ) -> Result<()> {
         for &column in &self.wanted {
-            if let Some(value) = of(column) {
-                put(values, image, column, &value).map_err(|error| self.named(column, error, text))?;
+            match of(column) {
+                Some(value) => put(values, image, column, &value).map_err(|error| self.named(column, error, text))?,
+                None if self.is_virtual(column) => values.set(image, column, Value::Unavailable),
+                None => {}
             }
         }
         Ok(())

@@ -140,6 +140,7 @@ mod tests {
                 name: "A".into(),
                 kind,
                 nullable: false,
+                is_virtual: false,
             })
             .expect("a declaration");
             assert_eq!(declared.kind().ok(), expected);

@@ -17,6 +17,7 @@ fn table(columns: &[(&str, ColumnType)]) -> Table {
                 name: (*name).to_owned(),
                 kind: kind.clone(),
                 nullable: true,
+                is_virtual: false,
             })
             .collect(),
         key: vec![0],
