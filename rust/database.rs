@@ -78,23 +78,30 @@ impl Database {
     }
 
     fn captured_of(self: &Arc<Self>, mut connection: Connection, found: &Found) -> Result<Captured> {
-        let mut tables = Vec::with_capacity(found.tables.len());
-        let mut captured = Vec::with_capacity(found.tables.len());
-        for name in &found.tables {
-            let table = Arc::new(catalog::load(&mut connection, &*self.dialect, name)?);
-            captured.push(self.prepared(&table).map_err(|error| error.on(name))?);
-            tables.push(table);
-        }
-        let name = text(&mut connection, &self.dialect.database_name())?;
-        let zone = self.config.server_time_zone.clone();
-        let codec = Codec::new(captured, &name, zone, self.config.on_value_error);
+        let load = |name| catalog::load(&mut connection, &*self.dialect, name).map(Arc::new);
+        let tables: Vec<Arc<Table>> = found.tables.iter().map(load).collect::<Result<_>>()?;
+        let database_name = text(&mut connection, &self.dialect.database_name())?;
+        let codec = self.codec(&tables, &database_name)?;
         Ok(Captured {
             database: self.clone(),
             connection,
             names: tables.iter().map(|table| table.name.clone()).collect(),
             tables,
             codec: Arc::new(codec),
+            database_name,
         })
+    }
+
+    fn codec(&self, tables: &[Arc<Table>], database_name: &str) -> Result<Codec> {
+        let captured = tables
+            .iter()
+            .map(|table| self.prepared(table).map_err(|error| error.on(&table.name)));
+        Ok(Codec::new(
+            captured.collect::<Result<_>>()?,
+            database_name,
+            self.config.server_time_zone.clone(),
+            self.config.on_value_error,
+        ))
     }
 
     /// A table with what of it goes downstream.
@@ -168,6 +175,7 @@ struct Captured {
     names: Vec<Arc<TableName>>,
     tables: Vec<Arc<Table>>,
     codec: Arc<Codec>,
+    database_name: String,
 }
 
 impl Captured {
@@ -210,6 +218,27 @@ impl Captured {
 impl Capture for Captured {
     fn tables(&self) -> &[Arc<TableName>] {
         &self.names
+    }
+
+    fn keep(&mut self, tables: &[Arc<TableName>]) -> Result<Vec<Arc<TableName>>> {
+        let kept = self.tables.iter().filter(|table| tables.contains(&table.name)).cloned();
+        let kept: Vec<Arc<Table>> = kept.collect();
+        let gone = tables
+            .iter()
+            .filter(|name| !self.names.contains(name))
+            .cloned()
+            .collect();
+        if kept.is_empty() {
+            let text = "of the tables that the state has none is matched any more";
+            return Err(ErrorKind::Catalog(text.into()).into());
+        }
+        if kept.len() < self.tables.len() {
+            let codec = self.database.codec(&kept, &self.database_name)?;
+            self.codec = Arc::new(codec);
+            self.names = kept.iter().map(|table| table.name.clone()).collect();
+            self.tables = kept;
+        }
+        Ok(gone)
     }
 
     fn has_key(&self, table: u32) -> bool {

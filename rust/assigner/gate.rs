@@ -123,6 +123,7 @@ impl Assigner {
             needed: u32::try_from(self.ranges().count())
                 .map_err(|_| ErrorKind::Internal("there are too many finished ranges".into()))?,
             ranges: Vec::new(),
+            tables: self.tables.keys().cloned().collect(),
             offset,
         })
     }

@@ -361,6 +361,15 @@ impl Assigner {
         }
     }
 
+    /// The tables of which not every key is in a finished range yet.
+    pub fn unfinished_tables(&self) -> Vec<Arc<TableName>> {
+        let unfinished = self
+            .tables
+            .values()
+            .filter(|table| !(table.whole && table.ranges.tile()));
+        unfinished.map(|table| table.name.clone()).collect()
+    }
+
     /// Whether nothing is decided yet: [`Assigner::start_tables`] or [`Assigner::start_stream`] is to come.
     pub fn is_undecided(&self) -> bool {
         matches!(self.start, Start::Undecided)

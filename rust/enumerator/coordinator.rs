@@ -9,7 +9,7 @@ use crate::config::StartupMode;
 use crate::enumerator::api::{Action, Enumerator};
 use crate::enumerator::asking::{Asking, Connected};
 use crate::enumerator::survey::Surveyor;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::gauges::{CHUNKS_DONE, CHUNKS_PLANNED, Gauge, TABLES_CUT};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Scn};
@@ -35,7 +35,11 @@ enum Found {
 
 /// What to look for next.
 enum Wanted {
-    Log(Option<Scn>),
+    Log {
+        needed: Option<Scn>,
+        /// The tables that the state has and whose rows are not all out.
+        unfinished: Vec<Arc<TableName>>,
+    },
     Start,
     Chunks(CutProgress),
 }
@@ -54,7 +58,10 @@ impl Coordinator {
     fn wanted(&self, connected: bool) -> Option<Wanted> {
         let assigner = lock(&self.assigner);
         if !connected {
-            return Some(Wanted::Log(assigner.smallest_mine_from()));
+            return Some(Wanted::Log {
+                needed: assigner.smallest_mine_from(),
+                unfinished: assigner.unfinished_tables(),
+            });
         }
         if assigner.is_undecided() {
             return Some(Wanted::Start);
@@ -153,8 +160,14 @@ impl Enumerator for Coordinator {
 }
 
 fn look(surveyor: &dyn Surveyor, connected: &mut Connected, wanted: Wanted, startup: StartupMode) -> Result<Found> {
-    if let Wanted::Log(needed) = wanted {
+    if let Wanted::Log { needed, unfinished } = wanted {
         let mut survey = surveyor.connect()?;
+        let found = survey.tables();
+        if let Some(gone) = unfinished.iter().find(|table| !found.contains(table)) {
+            let text = "the table left before all its rows were read: schema-name and table-name match it no more, or it was \
+                        dropped; match it again, or start the job anew without its state";
+            return Err(Error::from(ErrorKind::Catalog(text.into())).on(gone));
+        }
         if let Some(needed) = needed {
             survey
                 .check_kept(needed)

@@ -33,11 +33,15 @@ pub trait Capture: Send {
     /// The captured tables; their numbers here are those of the codec and of the changes.
     fn tables(&self) -> &[Arc<TableName>];
 
+    /// Lets go of the tables that are not among these, and returns those of these that are not there. Tables have other
+    /// numbers afterwards.
+    ///
+    /// # Errors
+    /// `Catalog`: none is left.
+    fn keep(&mut self, tables: &[Arc<TableName>]) -> Result<Vec<Arc<TableName>>>;
+
     /// Whether a table is read and told apart by a key; one without is read whole.
-    fn has_key(&self, table: u32) -> bool {
-        let _ = table;
-        true
-    }
+    fn has_key(&self, table: u32) -> bool;
 
     /// Makes keys and rows.
     fn codec(&self) -> Arc<dyn RowCodec>;

@@ -14,6 +14,7 @@ use crate::stream::{Step, Stream, StreamSettings};
 
 impl Worker {
     pub(super) fn stream(&mut self, capture: &mut dyn Capture, split: &StreamSplit) -> Result<()> {
+        self.open_tables(capture, split)?;
         let log = capture.log_at(split.offset.next_scn, split.offset.commit)?;
         let codec = capture.codec();
         let settings = StreamSettings {
@@ -68,6 +69,24 @@ impl Worker {
                 }
             }
         }
+    }
+
+    /// Leaves the captured tables at those that the split has, as far as they are there.
+    fn open_tables(&mut self, capture: &mut dyn Capture, split: &StreamSplit) -> Result<()> {
+        if !split.tables.is_empty() {
+            let found = capture.tables().to_vec();
+            for table in capture.keep(&split.tables)? {
+                log::warn!("table {table} is captured no longer: it is not matched any more, or it was dropped");
+            }
+            for table in found.iter().filter(|table| !split.tables.contains(table)) {
+                log::warn!(
+                    "table {table} is not captured: it came to match after the job was started, and its rows were never \
+                     read; a job that is started anew has it"
+                );
+            }
+        }
+        self.shared.lock().state.set_stream_tables(capture.tables());
+        Ok(())
     }
 
     fn stream_delivery(&mut self, rows: &Batch, filter_end: Option<Position>) -> Result<Delivery> {

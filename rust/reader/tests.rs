@@ -105,6 +105,15 @@ impl Capture for FakeCapture {
         &self.1
     }
 
+    fn keep(&mut self, tables: &[Arc<TableName>]) -> Result<Vec<Arc<TableName>>> {
+        assert_eq!(tables, self.tables());
+        Ok(Vec::new())
+    }
+
+    fn has_key(&self, _: u32) -> bool {
+        true
+    }
+
     fn codec(&self) -> Arc<dyn RowCodec> {
         Arc::new(FirstByte)
     }
@@ -404,6 +413,7 @@ fn the_streams_state_is_exact_at_every_unit() {
         end: None,
         needed: 0,
         ranges: Vec::new(),
+        tables: Vec::new(),
     };
     reader.start().unwrap();
     reader.add_splits(vec![Split::Stream(split)]).unwrap();
@@ -466,6 +476,7 @@ fn a_bounded_stream_ends_when_its_rows_are_out() {
             end,
             needed: 0,
             ranges: Vec::new(),
+            tables: Vec::new(),
         })])
         .unwrap();
     reader.start().unwrap();
@@ -497,6 +508,7 @@ fn the_lag_is_that_of_the_newest_change() {
             end: None,
             needed: 0,
             ranges: Vec::new(),
+            tables: Vec::new(),
         })])
         .unwrap();
     let before = millis();

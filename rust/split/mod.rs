@@ -14,8 +14,8 @@ use crate::offset::Offset;
 use crate::position::{Point, Position, Scn};
 use crate::wire::{Reader, Writer};
 
-/// Of splits and events.
-const VERSION: u8 = 1;
+/// Of splits and events. 2: a stream split knows its tables.
+const VERSION: u8 = 2;
 
 /// A table as the database's dictionary names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,6 +120,9 @@ pub struct StreamSplit {
     pub needed: u32,
     /// Those that have arrived; the stream reads nothing before it has them all.
     pub ranges: Vec<FinishedRange>,
+    /// The tables whose changes go out; empty until the stream was opened for the first time, if no snapshot came before it:
+    /// then those that are found there. One that comes to match later is none of them, since its rows were never read.
+    pub tables: Vec<Arc<TableName>>,
 }
 
 /// What Flink hands to a reader and keeps for it.
@@ -172,11 +175,11 @@ impl Split {
     /// # Errors
     /// State error for damaged bytes or a later version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let (_, mut from) = Reader::versioned(bytes, VERSION)?;
+        let (version, mut from) = Reader::versioned(bytes, VERSION)?;
         let split = match from.u8()? {
             0 => Split::Chunk(Chunk::read(&mut from)?),
             1 => Split::Finished(FinishedRange::read(&mut from)?),
-            2 => Split::Stream(StreamSplit::read(&mut from)?),
+            2 => Split::Stream(StreamSplit::read(&mut from, version)?),
             other => return Err(ErrorKind::State(format!("a split is marked {other}")).into()),
         };
         from.finish()?;
@@ -256,14 +259,19 @@ impl StreamSplit {
         out.option(self.end.as_ref(), |out, end| end.write(out));
         out.u64(u64::from(self.needed));
         write_ranges(out, &self.ranges);
+        out.list(self.tables.iter(), |out, table| table.write(out));
     }
 
-    fn read(from: &mut Reader<'_>) -> Result<Self> {
+    fn read(from: &mut Reader<'_>, version: u8) -> Result<Self> {
         Ok(StreamSplit {
             offset: Offset::read(from)?,
             end: from.option(Position::read)?,
             needed: from.u32()?,
             ranges: read_ranges(from)?,
+            tables: match version {
+                1 => Vec::new(),
+                _ => from.list(|from| TableName::read(from).map(Arc::new))?,
+            },
         })
     }
 }
@@ -313,6 +321,10 @@ mod tests {
         }
     }
 
+    const VERSION_1: &[u8] = &[
+        1, 2, 3, 4, 9, 0, 0, 0, 4, 0, 1, 1, 1, 3, 66, 73, 90, 1, 65, 1, 1, 109, 0, 0, 9, 2, 4,
+    ];
+
     fn table(name: &str) -> Arc<TableName> {
         Arc::new(TableName {
             schema: "BIZ".into(),
@@ -342,6 +354,7 @@ mod tests {
                 end: Some(Position::before(Scn(12))),
                 needed: 3,
                 ranges: ranges.clone(),
+                tables: vec![a.clone(), b.clone()],
             }),
         ];
         for split in splits {
@@ -372,6 +385,22 @@ mod tests {
     }
 
     #[test]
+    fn a_split_of_version_1_is_read() {
+        let split = StreamSplit {
+            offset: Offset::starting(Incarnation(3), Scn(4), Position::before(Scn(9))),
+            end: None,
+            needed: 1,
+            ranges: vec![range(&table("A"), key("m"), None)],
+            tables: Vec::new(),
+        };
+        let newest = Split::Stream(split.clone()).encode();
+        // No tables, and no list of them.
+        let bytes = [&[1], &newest[1..newest.len() - 1]].concat();
+        assert_eq!(bytes, VERSION_1);
+        assert_eq!(Split::decode(&bytes).unwrap(), Split::Stream(split));
+    }
+
+    #[test]
     fn half_open_ranges_touch_without_overlap() {
         let left = KeyRange {
             lower: None,
@@ -397,6 +426,7 @@ mod tests {
             end: None,
             needed: 100_000,
             ranges,
+            tables: vec![a],
         };
         let bytes = Split::Stream(stream.clone()).encode();
         assert!(bytes.len() < 100_000 * 32, "{} bytes", bytes.len());

@@ -107,3 +107,67 @@ fn a_table_without_a_declared_column_is_named_with_it() {
     let text = error.to_string();
     assert!(text.contains("no column 'V'") && text.contains("LACKS.U"), "{text}");
 }
+
+/// A table that comes to match while the job is down has no rows downstream: its changes stay out, and so they do after one
+/// that left comes back.
+#[test]
+fn tables_that_come_and_go_between_restarts_are_not_captured_by_halves() {
+    let source = Source::shared("COME_GO", 2);
+    source.run(r#"create table "COME_GO"."T2" ("ID" bigint primary key, "V" varchar(20)); insert into "COME_GO"."T2" values (50, 'v')"#);
+    let both = source.config(&[("table-name", json!("T.*"))]);
+    let one = source.config(&[("table-name", json!("T"))]);
+    let mut job = Job::start(both.clone(), Arc::new(Watch::default()), 2).unwrap();
+    job.catch_up(&source).unwrap();
+    let rows_of = |job: &Job, table: &str| job.sink.log.iter().filter(|row| row.table == table).count();
+    assert_eq!(rows_of(&job, "T2"), 1);
+    job.checkpoint().unwrap();
+    let change = |n: i64| {
+        source.run(&format!(
+            r#"insert into "COME_GO"."T2" values ({}, 'v'); insert into "COME_GO"."T3" values ({}, 'v')"#,
+            50 + n,
+            80 + n
+        ));
+    };
+    source.run(r#"create table "COME_GO"."T3" ("ID" bigint primary key, "V" varchar(20))"#);
+    change(1);
+    job = job.restart(2).unwrap();
+    job.catch_up(&source).unwrap();
+    assert_eq!(
+        (rows_of(&job, "T2"), rows_of(&job, "T3")),
+        (2, 0),
+        "a newcomer's rows were never read"
+    );
+    for (config, expected) in [(one, 2), (both, 2)] {
+        job.checkpoint().unwrap();
+        let completed = job.completed().clone();
+        drop(job);
+        change(expected);
+        source.run(r#"delete from "COME_GO"."T2"; delete from "COME_GO"."T3""#);
+        job = Job::open(config, Arc::new(Watch::default()), 1, completed).unwrap();
+        job.catch_up(&source).unwrap();
+        assert_eq!(
+            (rows_of(&job, "T2"), rows_of(&job, "T3")),
+            (2, 0),
+            "one that left stays out"
+        );
+    }
+}
+
+/// What is half read cannot be left.
+#[test]
+fn a_table_that_leaves_before_its_rows_are_read_is_named() {
+    let source = Source::shared("LEAVES", 2);
+    source.run(r#"create table "LEAVES"."T2" ("ID" bigint primary key, "V" varchar(20)); insert into "LEAVES"."T2" values (50, 'v')"#);
+    let both = source.config(&[("table-name", json!("T.*"))]);
+    let mut job = Job::start(both, Arc::new(Watch::default()), 1).unwrap();
+    job.unit().unwrap();
+    job.checkpoint().unwrap();
+    let completed = job.completed().clone();
+    drop(job);
+    let one = source.config(&[("table-name", json!("T"))]);
+    let error = Job::open(one, Arc::new(Watch::default()), 1, completed)
+        .and_then(|mut job| job.run_to_stream())
+        .unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Catalog(_)), "{error}");
+    assert!(error.to_string().contains("table LEAVES.T2"), "{error}");
+}

@@ -90,6 +90,10 @@ impl Capture for WatchedCapture {
         self.capture.tables()
     }
 
+    fn keep(&mut self, tables: &[Arc<TableName>]) -> Result<Vec<Arc<TableName>>> {
+        self.capture.keep(tables)
+    }
+
     fn has_key(&self, table: u32) -> bool {
         self.capture.has_key(table)
     }

@@ -385,6 +385,7 @@ impl Model {
             end: self.bounded.then_some(last),
             needed: self.finished.len() as u32,
             ranges: self.finished.clone(),
+            tables: Vec::new(),
         };
         self.tally.bounded += u64::from(self.bounded);
         self.open_stream(split)

@@ -147,6 +147,7 @@ impl Job {
             end: None,
             needed: 0,
             ranges: Vec::new(),
+            tables: Vec::new(),
         };
         self.reader.start().unwrap();
         self.reader.add_splits(vec![Split::Stream(split)]).unwrap();

@@ -243,6 +243,12 @@ impl Literal {
             end,
             needed: needed as u32,
             ranges: returned,
+            tables: self
+                .state
+                .chunks
+                .iter()
+                .flat_map(|tables| tables.keys().cloned().map(Arc::new))
+                .collect(),
         });
         self.state.stream = Some(Some(subtask));
         actions.push(Action::Assign { subtask, split });

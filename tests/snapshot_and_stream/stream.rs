@@ -43,6 +43,7 @@ fn split(offset: Offset, ranges: &[FinishedRange]) -> StreamSplit {
         end: None,
         needed: ranges.len() as u32,
         ranges: ranges.to_vec(),
+        tables: Vec::new(),
     }
 }
 

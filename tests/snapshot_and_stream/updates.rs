@@ -72,6 +72,7 @@ fn open(updates: Updates, offset: Offset, ranges: &[FinishedRange], events: Vec<
         end: None,
         needed: ranges.len() as u32,
         ranges: ranges.to_vec(),
+        tables: Vec::new(),
     };
     let settings = StreamSettings {
         batch: BatchLimit { rows: 100, bytes: 1000 },

@@ -244,6 +244,13 @@ impl ReaderState {
         self.stream.as_ref().map(|stream| &stream.split)
     }
 
+    /// The stream was opened for these tables, and for no other one as long as it lives.
+    pub fn set_stream_tables(&mut self, tables: &[Arc<TableName>]) {
+        if let Some(stream) = &mut self.stream {
+            stream.split.tables = tables.to_vec();
+        }
+    }
+
     /// A row, or a stretch of log without one, has left the stream: it stands here now.
     pub fn advance_stream(&mut self, offset: Offset) {
         if let Some(stream) = &mut self.stream {

@@ -52,6 +52,7 @@ fn stream(needed: u32, ranges: Vec<FinishedRange>) -> StreamSplit {
         end: None,
         needed,
         ranges,
+        tables: Vec::new(),
     }
 }
 
