@@ -184,7 +184,7 @@ fn look(surveyor: &dyn Surveyor, connected: &mut Connected, wanted: Wanted, star
                 .cut(&progress.table, progress.lower.as_ref())
                 .map_err(|error| error.doing("cutting the table into chunks").on(&progress.table))?,
         ),
-        Wanted::Log(_) | Wanted::Start => match startup {
+        Wanted::Log { .. } | Wanted::Start => match startup {
             StartupMode::Log(start) => Found::Start(survey.start_of_log(start)?),
             StartupMode::Initial | StartupMode::Snapshot => Found::Tables(survey.tables()),
         },
