@@ -69,6 +69,34 @@ pub const ROUNDS_CLOSED: Gauge = Gauge {
     doc: "How often the log was advanced to correct pages.",
 };
 
+/// [`GAUGES`]; the name is Flink CDC's.
+pub const SNAPSHOT_RECORDS: Gauge = Gauge {
+    name: "numSnapshotRecords",
+    owner: Owner::Reader,
+    doc: "Rows of the snapshot that were read and corrected.",
+};
+
+/// [`GAUGES`]
+pub const SNAPSHOT_BYTES: Gauge = Gauge {
+    name: "snapshotBytes",
+    owner: Owner::Reader,
+    doc: "Bytes of these rows, as they go out.",
+};
+
+/// [`GAUGES`]
+pub const SNAPSHOT_RATE: Gauge = Gauge {
+    name: "snapshotRowsPerSecond",
+    owner: Owner::Reader,
+    doc: "Rows of the snapshot read a second, over the last five seconds or more.",
+};
+
+/// [`GAUGES`]
+pub const ROUND_BYTES: Gauge = Gauge {
+    name: "roundBytes",
+    owner: Owner::Reader,
+    doc: "Bytes of the pages that wait for the log's next advance; `scan.snapshot.round.bytes` at most, and a page a connection.",
+};
+
 /// [`GAUGES`]
 pub const MINING_CALLS: Gauge = Gauge {
     name: "miningCalls",
@@ -147,6 +175,10 @@ pub const GAUGES: &[Gauge] = &[
     NEXT_SCN,
     PAGES_READ,
     ROUNDS_CLOSED,
+    SNAPSHOT_RECORDS,
+    SNAPSHOT_BYTES,
+    SNAPSHOT_RATE,
+    ROUND_BYTES,
     MINING_CALLS,
     MINED_BYTES,
     RECORDS_SKIPPED,

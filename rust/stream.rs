@@ -412,6 +412,7 @@ impl Stream {
         let (codec, counted) = (&*self.codec, &mut self.counted);
         let mut origin = origin(head, change.place);
         let mut count = |origin: &mut RowOrigin| (origin.total_order, origin.table_order) = counted.next(table);
+        batch.of_commit(head.commit_micros);
         let mut push = |kind, image, origin: &RowOrigin| {
             batch.push_row(kind, |out| codec.row(table, kind, values, image, origin, out))
         };

@@ -8,9 +8,11 @@
 //! | 4..8 | number of rows, u32 |
 //! | 8..16 | number of the batch, u64, counted from 1 |
 //! | 16..20 | where the table begins, u32 |
+//! | 20..24 | where the commit times begin, u32; 0 without: rows of the snapshot |
 //! | 24.. | the rows, each in Flink's `BinaryRowData` layout |
 //! | table | where each row begins, u32, and where the last one ends |
-//! | behind it | a byte a row: 1 if it goes out in one piece with the row before it (a *unit*: both halves of an update) |
+//! | behind the table | a byte a row: 1 if it goes out in one piece with the row before it (a *unit*: both halves of an update) |
+//! | commit times | of each row, in milliseconds since the epoch, i64 |
 
 use std::fmt;
 
@@ -63,6 +65,8 @@ pub struct BatchBuilder {
     bytes: Vec<u8>,
     starts: Vec<u32>,
     joined: Vec<u8>,
+    /// None in a batch of the snapshot, else one a row.
+    commits: Vec<i64>,
 }
 
 impl BatchBuilder {
@@ -74,6 +78,7 @@ impl BatchBuilder {
             bytes: all,
             starts: Vec::new(),
             joined: Vec::new(),
+            commits: Vec::new(),
         }
     }
 
@@ -93,6 +98,12 @@ impl BatchBuilder {
         Ok(())
     }
 
+    /// The row that was appended last is of a transaction that committed then (milliseconds since the epoch). All rows of a
+    /// batch have a time, or none.
+    pub fn commit_time(&mut self, millis: i64) {
+        self.commits.push(millis);
+    }
+
     /// How many rows there are.
     pub fn rows(&self) -> u32 {
         self.starts.len() as u32
@@ -109,13 +120,22 @@ impl BatchBuilder {
             mut bytes,
             starts,
             joined,
+            commits,
         } = self;
         let (rows, table) = (starts.len() as u32, bytes.len() as u32);
-        bytes.reserve_exact(4 * (starts.len() + 1) + joined.len());
+        bytes.reserve_exact(4 * (starts.len() + 1) + joined.len() + 8 * commits.len());
         for start in starts.iter().chain([&table]) {
             bytes.extend_from_slice(&start.to_le_bytes());
         }
         bytes.extend_from_slice(&joined);
+        debug_assert!(commits.is_empty() || commits.len() == starts.len());
+        if !commits.is_empty() {
+            let times = bytes.len() as u32;
+            bytes[20..24].copy_from_slice(&times.to_le_bytes());
+            commits
+                .iter()
+                .for_each(|millis| bytes.extend_from_slice(&millis.to_le_bytes()));
+        }
         bytes[0] = TAG;
         bytes[4..8].copy_from_slice(&rows.to_le_bytes());
         bytes[8..16].copy_from_slice(&number.to_le_bytes());
@@ -124,7 +144,7 @@ impl BatchBuilder {
     }
 
     fn check_size(&self) -> Result<()> {
-        let table = 5 * (self.starts.len() + 2);
+        let table = (4 + 1 + 8) * (self.starts.len() + 2);
         if self.bytes.len() + table > MOST_BYTES {
             return Err(ErrorKind::Internal(format!(
                 "a batch of {} rows takes more than {MOST_BYTES} bytes",
@@ -168,5 +188,28 @@ mod tests {
         assert_eq!(bytes[88..], [0, 0, 1]);
         assert!(bytes[24..40].iter().all(|&byte| byte == 7));
         assert!(bytes[48..72].iter().all(|&byte| byte == 9));
+        assert_eq!(int(20), 0);
+    }
+
+    #[test]
+    fn rows_of_the_log_have_their_commit_times_behind_them() {
+        let mut builder = BatchBuilder::with_capacity(64);
+        for millis in [-1, 1_700_000_000_000] {
+            builder
+                .row(false, |out| {
+                    out.push(7);
+                    Ok(())
+                })
+                .unwrap();
+            builder.commit_time(millis);
+        }
+        let batch = builder.finish(1);
+        let bytes = batch.bytes();
+        let at = u32::from_le_bytes(bytes[20..24].try_into().unwrap()) as usize;
+        let times: Vec<i64> = bytes[at..]
+            .chunks_exact(8)
+            .map(|time| i64::from_le_bytes(time.try_into().unwrap()))
+            .collect();
+        assert_eq!(times, [-1, 1_700_000_000_000]);
     }
 }

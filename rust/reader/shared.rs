@@ -2,16 +2,18 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::gauges::{
-    FETCH_LAG, Gauge, MINED_BYTES, MINING_CALLS, NEXT_SCN, PAGES_READ, RECORDS_SKIPPED, ROUNDS_CLOSED, SCN,
-    TRANSACTIONS_SKIPPED, TRUNCATES_IGNORED, UNDEFINED, VALUES_NULLED,
+    FETCH_LAG, Gauge, MINED_BYTES, MINING_CALLS, NEXT_SCN, PAGES_READ, RECORDS_SKIPPED, ROUND_BYTES, ROUNDS_CLOSED,
+    SCN, SNAPSHOT_BYTES, SNAPSHOT_RATE, SNAPSHOT_RECORDS, TRANSACTIONS_SKIPPED, TRUNCATES_IGNORED, UNDEFINED,
+    VALUES_NULLED,
 };
 use crate::log::{Figures, Progress};
 use crate::position::Scn;
 use crate::reader::api::Metric;
 use crate::reader::delivery::InFlight;
+use crate::reader::progress::Rate;
 use crate::reader::state::ReaderState;
 use crate::split::StreamSplit;
 
@@ -38,10 +40,14 @@ impl Default for Shared {
 }
 
 /// What was read, and what was passed over; nothing of this is passed over in silence.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Counts {
     pages: AtomicU64,
     rounds: AtomicU64,
+    snapshot_rows: AtomicU64,
+    snapshot_bytes: AtomicU64,
+    round_bytes: AtomicU64,
+    rate: Mutex<Rate>,
     /// While pages were corrected and in the log phase: two log readers, each with counts of its own.
     logs: [LogCounts; 2],
     nulled: AtomicU64,
@@ -66,11 +72,48 @@ impl LogCounts {
     }
 }
 
+impl Default for Counts {
+    fn default() -> Self {
+        Counts {
+            pages: AtomicU64::default(),
+            rounds: AtomicU64::default(),
+            snapshot_rows: AtomicU64::default(),
+            snapshot_bytes: AtomicU64::default(),
+            round_bytes: AtomicU64::default(),
+            rate: Mutex::new(Rate::new(Instant::now())),
+            logs: Default::default(),
+            nulled: AtomicU64::default(),
+            truncates: AtomicU64::default(),
+        }
+    }
+}
+
 impl Counts {
+    /// A page came back from its SELECT.
+    pub(super) fn page_read(&self, rows: usize) {
+        self.rate().note(rows as u64, Instant::now());
+    }
+
+    /// The open round holds so many bytes.
+    pub(super) fn note_round(&self, bytes: usize) {
+        self.round_bytes.store(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// A page is corrected, its rows go out.
+    pub(super) fn page_leaves(&self, rows: usize, bytes: usize) {
+        self.snapshot_rows.fetch_add(rows as u64, Ordering::Relaxed);
+        self.snapshot_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn rate(&self) -> MutexGuard<'_, Rate> {
+        self.rate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A round was closed; the figures are those of its log reader.
     pub(super) fn round_closed(&self, pages: usize, figures: Figures) {
         self.pages.fetch_add(pages as u64, Ordering::Relaxed);
         self.rounds.fetch_add(1, Ordering::Relaxed);
+        self.note_round(0);
         self.logs[0].note(figures);
     }
 
@@ -142,6 +185,13 @@ impl Shared {
             gauge(NEXT_SCN, count(&self.next_scn)),
             gauge(PAGES_READ, count(&counts.pages)),
             gauge(ROUNDS_CLOSED, count(&counts.rounds)),
+            gauge(SNAPSHOT_RECORDS, count(&counts.snapshot_rows)),
+            gauge(SNAPSHOT_BYTES, count(&counts.snapshot_bytes)),
+            gauge(
+                SNAPSHOT_RATE,
+                i64::try_from(counts.rate().look(Instant::now())).unwrap_or(i64::MAX),
+            ),
+            gauge(ROUND_BYTES, count(&counts.round_bytes)),
             gauge(
                 MINING_CALLS,
                 counts.logs.iter().map(|log| count(&log.mining_calls)).sum(),

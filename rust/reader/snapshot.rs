@@ -3,19 +3,17 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use crossbeam_channel::select;
+use crossbeam_channel::{Receiver, bounded, never, select};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Point;
-use crate::reader::batch::BatchBuilder;
 use crate::reader::capture::Capture;
-use crate::reader::delivery::{Delivery, Meaning};
-use crate::reader::pages::{PageTask, PageThreads};
+use crate::reader::pages::{PageRead, PageTask, PageThreads};
+use crate::reader::progress::SnapshotProgress;
 use crate::reader::state::{PageEnd, PageId};
 use crate::reader::worker::{At, Output, Worker, internal};
-use crate::row::batch::BatchLimit;
+use crate::snapshot::PageSource;
 use crate::snapshot::page::{ClosedPage, Rounds};
-use crate::snapshot::{PageRows, PageSource};
 use crate::split::{Chunk, TableName};
 use crate::stop::RealClock;
 
@@ -28,6 +26,7 @@ pub(super) struct Snapshot {
     whole: VecDeque<(PageId, Chunk)>,
     whole_source: Option<Box<dyn PageSource>>,
     clock: RealClock,
+    progress: SnapshotProgress,
 }
 
 /// The pages of a round that are begun, by what they are read from.
@@ -56,6 +55,7 @@ impl Snapshot {
             whole: VecDeque::new(),
             whole_source: None,
             clock: RealClock::new(worker.stopped.clone()),
+            progress: SnapshotProgress::new(limits.progress),
         })
     }
 
@@ -64,6 +64,11 @@ impl Snapshot {
             let kind = ErrorKind::State("the state names a table that is not captured any more".into());
             Error::from(kind).on(&chunk.table)
         })
+    }
+
+    /// The phase is over.
+    pub(super) fn end(self) {
+        self.progress.end(self.rounds.figures());
     }
 
     /// Begins to read a page; the log stands still until all that were begun are in.
@@ -76,7 +81,8 @@ impl Snapshot {
 }
 
 impl Worker {
-    /// Reads pages until the round is full or there is no chunk at hand, then closes the round and sends its pages.
+    /// Reads pages until the round is full or there is no chunk at hand, then closes the round. Its pages go out while
+    /// the next one is read, or whatever else the worker waits for.
     pub(super) fn round(
         &mut self,
         snapshot: &mut Snapshot,
@@ -106,6 +112,8 @@ impl Worker {
         let mut pending = VecDeque::from([chunk]);
         while !pending.is_empty() {
             self.fill(snapshot, capture, &mut pending, &mut begun)?;
+            // So no more than two rounds are held.
+            self.send_leaving()?;
             let closed = snapshot.rounds.close(&mut snapshot.clock)?;
             self.shared
                 .counts
@@ -114,8 +122,13 @@ impl Worker {
                 let id = begun
                     .remove(&page.chunk)
                     .ok_or_else(|| internal("a page of no begun chunk was closed"))?;
-                self.send_page(id, Arc::new(page))?;
+                snapshot
+                    .progress
+                    .page_closed(page.rows.len(), page.rows.row_bytes(), page.rest.is_none());
+                self.leave(id, page)?;
             }
+            snapshot.progress.round_closed();
+            snapshot.progress.tell(snapshot.rounds.figures());
             self.shared.counts.note_nulled(capture.codec().nulled_values());
             for (_, chunk) in closed.again {
                 log::info!(
@@ -164,19 +177,17 @@ impl Worker {
             if !more && snapshot.threads.reading() == 0 {
                 return Ok(());
             }
-            select! {
-                recv(snapshot.threads.pages()) -> page => {
-                    let page = page.map_err(|_| ErrorKind::Closed)?;
-                    let (PageTask { ticket, table, chunk }, rows, rest) = snapshot.threads.take(page)?;
-                    snapshot.rounds.add_page(ticket, table, chunk, rows, rest)?;
-                },
-                recv(self.wake) -> woken => woken.map_err(|_| ErrorKind::Closed)?,
-                recv(self.stopped.channel()) -> _ => return Err(ErrorKind::Closed.into()),
+            if let Some(page) = self.wait(Some(snapshot.threads.pages()))? {
+                let (PageTask { ticket, table, chunk }, rows, rest) = snapshot.threads.take(page)?;
+                self.shared.counts.page_read(rows.len());
+                snapshot.rounds.add_page(ticket, table, chunk, rows, rest)?;
+                self.shared.counts.note_round(snapshot.rounds.size());
             }
         }
     }
 
-    fn send_page(&mut self, id: PageId, page: Arc<ClosedPage>) -> Result<()> {
+    /// A closed page goes out from now on.
+    fn leave(&mut self, id: PageId, page: ClosedPage) -> Result<()> {
         let end = PageEnd {
             rest: page.rest.as_ref().and_then(|rest| rest.range.lower.clone()),
             point: page.point.clone(),
@@ -191,8 +202,9 @@ impl Worker {
             page.mine_from
         );
         self.shared.lock().state.page_closed(id, end)?;
-        let rows = page.rows.len();
-        self.send_rows(id, page, rows, true)
+        self.shared.counts.page_leaves(page.rows.len(), page.rows.row_bytes());
+        self.leaving.push(id, page);
+        Ok(())
     }
 
     /// Reads a table without a key: its rows go out while the SELECT runs and the log stands still, and are not
@@ -226,7 +238,8 @@ impl Worker {
         let Some(source) = &mut snapshot.whole_source else {
             return Err(internal("a connection vanished"));
         };
-        let (rounds, limit) = (&mut snapshot.rounds, self.limits.rounds.page);
+        let (rounds, progress) = (&mut snapshot.rounds, &mut snapshot.progress);
+        let limit = self.limits.rounds.page;
         source.select_whole(chunk, limit, &mut |piece| {
             rounds.check_kept()?;
             let page = ClosedPage {
@@ -239,54 +252,44 @@ impl Worker {
                 rows: piece.rows,
             };
             let last = page.rows.len() == piece.len;
-            self.send_rows(id, Arc::new(page), piece.len, last)
+            let bytes = (0..piece.len).map(|row| page.rows.row(row).len()).sum();
+            progress.page_closed(piece.len, bytes, last);
+            self.shared.counts.page_read(piece.len);
+            self.shared.counts.page_leaves(piece.len, bytes);
+            self.leaving.push_part(id, page, piece.len, last);
+            self.send_leaving()
         })?;
         self.shared.counts.note_nulled(capture.codec().nulled_values());
         Ok(())
     }
 
-    /// Sends the first rows of a page; `last`: the page ends with them.
-    fn send_rows(&mut self, id: PageId, page: Arc<ClosedPage>, rows: usize, last: bool) -> Result<()> {
-        let mut first = 0;
-        loop {
-            let end = batch_end(&page.rows, first, self.limits.batch).min(rows);
-            let batch = if first == end {
-                None
-            } else {
-                let mut builder = BatchBuilder::with_capacity((first..end).map(|row| page.rows.row(row).len()).sum());
-                for row in first..end {
-                    builder.row(false, |out| {
-                        out.extend_from_slice(page.rows.row(row));
-                        Ok(())
-                    })?;
-                }
-                self.batches += 1;
-                Some(builder.finish(self.batches))
-            };
-            if batch.is_some() || last {
-                let meaning = Meaning::Page {
-                    id,
-                    page: page.clone(),
-                    first,
-                    end,
-                };
-                self.send(Ok(Output::Delivery(Delivery { batch, meaning })))?;
+    /// Sends what is on its way out.
+    pub(super) fn send_leaving(&mut self) -> Result<()> {
+        while self.leaving.prepare(self.limits.batch, &mut self.batches)? {
+            if let Some(delivery) = self.leaving.take() {
+                self.send(Ok(Output::Delivery(delivery)))?;
             }
-            first = end;
-            if first == rows {
-                return Ok(());
+        }
+        Ok(())
+    }
+
+    /// Sends what is on its way out until a page was read, or there is something new to look at.
+    pub(super) fn wait(&mut self, pages: Option<&Receiver<PageRead>>) -> Result<Option<PageRead>> {
+        let none = never();
+        let pages = pages.unwrap_or(&none);
+        // Nobody receives from it, so nothing is ever sent.
+        let (blocked, _receiver) = bounded(0);
+        loop {
+            let any = self.leaving.prepare(self.limits.batch, &mut self.batches)?;
+            let out = if any { &self.out } else { &blocked };
+            select! {
+                recv(pages) -> page => return Ok(Some(page.map_err(|_| ErrorKind::Closed)?)),
+                recv(self.wake) -> woken => return woken.map(|()| None).map_err(|_| ErrorKind::Closed.into()),
+                recv(self.stopped.channel()) -> _ => return Err(ErrorKind::Closed.into()),
+                // What is sent is evaluated only when it can be.
+                send(out, self.leaving.take().map(Output::Delivery).ok_or_else(|| internal("a delivery vanished"))) -> sent =>
+                    sent.map_err(|_| ErrorKind::Closed)?,
             }
         }
     }
-}
-
-/// Where a batch of a page's rows ends.
-fn batch_end(rows: &PageRows, first: usize, limit: BatchLimit) -> usize {
-    let mut bytes = 0;
-    let mut end = first;
-    while end < rows.len() && end - first < limit.rows && (end == first || bytes < limit.bytes) {
-        bytes += rows.row(end).len();
-        end += 1;
-    }
-    end
 }

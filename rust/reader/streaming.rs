@@ -100,6 +100,7 @@ impl Worker {
                     out.extend_from_slice(rows.row(number));
                     Ok(())
                 })?;
+                builder.commit_time(rows.commit_micros(number).div_euclid(1000));
             }
             row = end;
             units.push((end as u32, *rows.mark(unit)));

@@ -327,6 +327,51 @@ fn a_page_is_reported_when_its_last_row_has_left_and_its_state_is_exact_before()
     reader.close();
 }
 
+/// A round of 30 batches: more than wait between worker and fetcher.
+#[test]
+fn the_next_round_is_read_while_the_rows_of_one_go_out() {
+    let fake = fake(100, false, false);
+    let reader = reader(&fake);
+    reader.start().unwrap();
+    reader.add_splits(vec![Split::Chunk(chunk(None, Some(90)))]).unwrap();
+    let mut came = u32::from(rows(&reader).rows() > 0);
+    reader.add_splits(vec![Split::Chunk(chunk(Some(90), None))]).unwrap();
+    let deadline = std::time::Instant::now() + WAIT;
+    while fake.0.together.lock().unwrap().0 < 2 {
+        assert!(std::time::Instant::now() < deadline, "the second chunk is not read");
+        // Whatever is read meanwhile is of the first one: it must not be the end of it.
+        if came < 20 {
+            came += u32::from(rows(&reader).rows() > 0);
+        }
+    }
+    for _ in came..30 {
+        assert_eq!(rows(&reader).rows(), 3);
+    }
+    assert_eq!([3, 3, 3, 1].map(|_| rows(&reader).rows()), [3, 3, 3, 1]);
+    reader.close();
+}
+
+#[test]
+fn rows_that_were_read_go_out_before_the_error_of_another_round() {
+    let fake = fake(100, false, false);
+    *fake.0.fails_at.lock().unwrap() = Some(90);
+    let reader = reader(&fake);
+    reader.start().unwrap();
+    reader.add_splits(vec![Split::Chunk(chunk(None, Some(90)))]).unwrap();
+    rows(&reader);
+    reader.add_splits(vec![Split::Chunk(chunk(Some(90), None))]).unwrap();
+    (1..30).for_each(|_| assert_eq!(rows(&reader).rows(), 3));
+    let error = loop {
+        match reader.next(WAIT) {
+            Ok(Message::Rows(batch)) => panic!("{batch:?} came"),
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert!(error.to_string().contains("cannot be read"), "{error}");
+    reader.close();
+}
+
 #[test]
 fn a_chunk_without_rows_is_reported_too() {
     let reader = reader(&fake(0, false, false));

@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::Patience;
 use crate::reader::capture::{Capture, Connector};
 use crate::reader::delivery::Delivery;
+use crate::reader::leaving::Leaving;
 use crate::reader::shared::Shared;
 use crate::reader::snapshot::Snapshot;
 use crate::reader::state::PageId;
@@ -31,6 +32,8 @@ pub(super) struct WorkerLimits {
     pub(super) on_truncate: OnTruncate,
     /// Shortest and longest pause between two looks at a log that had nothing new.
     pub(super) idle: (Duration, Duration),
+    /// How often the log is told how the snapshot comes along.
+    pub(super) progress: Duration,
 }
 
 impl WorkerLimits {
@@ -69,6 +72,7 @@ impl WorkerLimits {
             },
             on_truncate: OnTruncate::Fail,
             idle: (Duration::from_millis(50), Duration::from_millis(500)),
+            progress: Duration::from_secs(30),
         }
     }
 }
@@ -86,7 +90,9 @@ pub(super) struct Worker {
     pub(super) out: Sender<Result<Output>>,
     pub(super) wake: Receiver<()>,
     pub(super) stopped: Stopped,
+    /// Number of the last batch.
     pub(super) batches: u64,
+    pub(super) leaving: Leaving,
     /// What its threads are named after.
     pub(super) name: String,
     pub(super) threads: Arc<Threads>,
@@ -114,7 +120,8 @@ impl Worker {
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.read()));
         let error = match result {
             Ok(Ok(())) => return,
-            Ok(Err(error)) => error,
+            // What was read before goes out before.
+            Ok(Err(error)) => self.send_leaving().err().unwrap_or(error),
             Err(panic) => panicked(&*panic),
         };
         if !self.stopped.is_stopped() {
@@ -138,11 +145,18 @@ impl Worker {
                     }
                 }
                 Next::Stream(split) => {
-                    drop(snapshot.take());
+                    if let Some(snapshot) = snapshot.take() {
+                        snapshot.end();
+                    }
                     let capture = connected(&mut capture, &*self.connector)?;
                     return self.stream(capture, &split);
                 }
-                Next::Finish => return Ok(()),
+                Next::Finish => {
+                    if let Some(snapshot) = snapshot.take() {
+                        snapshot.end();
+                    }
+                    return Ok(());
+                }
             }
         }
     }
@@ -162,10 +176,7 @@ impl Worker {
                     return Ok(Next::Finish);
                 }
             }
-            select! {
-                recv(self.wake) -> woken => woken.map_err(|_| ErrorKind::Closed)?,
-                recv(self.stopped.channel()) -> _ => return Err(ErrorKind::Closed.into()),
-            }
+            self.wait(None)?;
         }
     }
 

@@ -61,6 +61,9 @@ impl Mark {
 pub struct Batch {
     bytes: Vec<u8>,
     rows: Vec<(RowKind, usize)>,
+    /// When the transactions of the rows committed, in microseconds since the epoch.
+    commits: Vec<i64>,
+    commit: i64,
     units: Vec<(usize, Mark)>,
 }
 
@@ -69,6 +72,7 @@ impl Batch {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.rows.clear();
+        self.commits.clear();
         self.units.clear();
     }
 
@@ -83,6 +87,11 @@ impl Batch {
         full && !self.is_empty()
     }
 
+    /// The rows that are pushed from now on are of a transaction that committed then (microseconds since the epoch).
+    pub fn of_commit(&mut self, micros: i64) {
+        self.commit = micros;
+    }
+
     /// Appends a row of the unit that is not ended yet.
     ///
     /// # Errors
@@ -92,6 +101,7 @@ impl Batch {
         let written = write(&mut self.bytes);
         if written.is_ok() {
             self.rows.push((kind, self.bytes.len()));
+            self.commits.push(self.commit);
         } else {
             self.bytes.truncate(start);
         }
@@ -154,6 +164,11 @@ impl Batch {
     pub fn row(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.rows[row - 1].1 };
         &self.bytes[start..self.rows[row].1]
+    }
+
+    /// When a row's transaction committed, in microseconds since the epoch.
+    pub fn commit_micros(&self, row: usize) -> i64 {
+        self.commits[row]
     }
 
     /// A row's kind.

@@ -70,6 +70,11 @@ impl PageRows {
         self.keys.len() + self.rows.len()
     }
 
+    /// Bytes that the rows take, without their keys.
+    pub fn row_bytes(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Drops the rows behind the first `rows`.
     pub fn truncate(&mut self, rows: usize) {
         if let Some(&(key, row)) = rows.checked_sub(1).and_then(|last| self.ends.get(last)) {

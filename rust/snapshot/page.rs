@@ -247,7 +247,12 @@ impl Rounds {
 
     /// Whether the round holds as much as a round may.
     pub fn is_full(&self) -> bool {
-        self.pages.iter().map(Page::size).sum::<usize>() >= self.limits.round_bytes
+        self.size() >= self.limits.round_bytes
+    }
+
+    /// Bytes that the round's pages hold.
+    pub fn size(&self) -> usize {
+        self.pages.iter().map(Page::size).sum()
     }
 
     /// Whether the round holds no page.

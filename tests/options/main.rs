@@ -2,6 +2,7 @@
 //! gauge.
 
 mod connecting;
+mod footprint;
 mod gauges;
 mod job;
 mod log;

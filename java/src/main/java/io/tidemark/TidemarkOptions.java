@@ -102,7 +102,8 @@ public final class TidemarkOptions {
       ConfigOptions.key("scan.snapshot.round.bytes")
           .memoryType()
           .defaultValue(MemorySize.ofMebiBytes(64))
-          .withDescription("Bytes of the pages that one advance of the log corrects together.");
+          .withDescription(
+              "Bytes of the pages that one advance of the log corrects together; the rows of the round before may still be on their way out.");
 
   public static final ConfigOption<Integer> LOG_FETCH_SIZE =
       ConfigOptions.key("log.fetch.size")

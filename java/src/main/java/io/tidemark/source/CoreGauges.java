@@ -27,11 +27,12 @@ public final class CoreGauges {
    * Registers a gauge for each name that {@code source} has. An empty map, which a closed core
    * gives, leaves the values as they were.
    */
-  public static void register(MetricGroup group, Supplier<Map<String, Long>> source) {
+  public static CoreGauges register(MetricGroup group, Supplier<Map<String, Long>> source) {
     CoreGauges gauges = new CoreGauges(source);
     for (String name : gauges.values.keySet()) {
-      group.gauge(name, (Gauge<Long>) () -> gauges.value(name));
+      group.gauge(name, (Gauge<Long>) () -> gauges.value(name, 0));
     }
+    return gauges;
   }
 
   /** Reads what the core hands over. */
@@ -41,13 +42,14 @@ public final class CoreGauges {
     return values;
   }
 
-  private synchronized Long value(String name) {
+  /** The value of a gauge, or what to say where there is none. */
+  public synchronized long value(String name, long otherwise) {
     long now = System.nanoTime();
     if (now - readAt >= FRESH_NANOS) {
       Map<String, Long> fresh = source.get();
       values = fresh.isEmpty() ? values : fresh;
       readAt = now;
     }
-    return values.get(name);
+    return values.getOrDefault(name, otherwise);
   }
 }

@@ -36,6 +36,13 @@ public final class OrdersTable {
               + QUOTED
               + " (\"ID\" BIGINT PRIMARY KEY, \"CUSTOMER\" VARCHAR(40), \"AMOUNT\" DECIMAL(12,2),"
               + " \"NOTE\" VARCHAR(200), \"ORDERED\" DATE, \"CHANGED\" TIMESTAMP(6))");
+    }
+    fill(connection, rows);
+  }
+
+  /** Puts {@code rows} rows into the empty table. */
+  public static void fill(Connection connection, long rows) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
       statement.execute(
           "INSERT INTO "
               + QUOTED

@@ -14,12 +14,17 @@ final class Batch {
   private static final int ROWS = 4;
   private static final int NUMBER = 8;
   private static final int TABLE = 16;
+  private static final int COMMITS = 20;
 
   private final MemorySegment bytes;
   private final int arity;
   private final int rows;
   private final int starts;
   private final int joined;
+
+  /** Where the commit times are, or 0. */
+  private final int commits;
+
   private int out;
 
   Batch(byte[] bytes, int arity) {
@@ -28,10 +33,16 @@ final class Batch {
     rows = this.bytes.getIntLittleEndian(ROWS);
     starts = this.bytes.getIntLittleEndian(TABLE);
     joined = starts + 4 * (rows + 1);
+    commits = this.bytes.getIntLittleEndian(COMMITS);
   }
 
   long number() {
     return bytes.getLongLittleEndian(NUMBER);
+  }
+
+  /** How many bytes it has. */
+  int size() {
+    return bytes.size();
   }
 
   /** How many rows are out. */
@@ -45,12 +56,16 @@ final class Batch {
 
   /**
    * Emits the next unit: a row, or the rows that no checkpoint may stand between. Returns how many
-   * they are.
+   * they are. Rows of the log have their commit time as timestamp, rows of the snapshot none.
    */
   int emit(ReaderOutput<RowData> output) {
     int first = out;
     do {
-      output.collect(row(out));
+      if (commits == 0) {
+        output.collect(row(out));
+      } else {
+        output.collect(row(out), bytes.getLongLittleEndian(commits + 8 * out));
+      }
       out++;
     } while (out < rows && bytes.get(joined + out) != 0);
     return out - first;

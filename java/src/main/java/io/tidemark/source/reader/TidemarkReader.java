@@ -11,6 +11,7 @@ import org.apache.flink.api.connector.source.SourceReader;
 import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.core.io.InputStatus;
 import org.apache.flink.metrics.Counter;
+import org.apache.flink.metrics.groups.SourceReaderMetricGroup;
 import org.apache.flink.table.data.RowData;
 
 /**
@@ -25,6 +26,9 @@ public final class TidemarkReader implements SourceReader<RowData, TidemarkSplit
   private final ReaderCore core;
   private final Fetcher fetcher;
   private final Counter rowsIn;
+  private final Counter bytesIn;
+  private final Counter errors;
+  private final CoreGauges gauges;
 
   private Batch batch;
   private long lastBatch;
@@ -35,8 +39,11 @@ public final class TidemarkReader implements SourceReader<RowData, TidemarkSplit
     this.context = context;
     this.core = core;
     fetcher = new Fetcher(core, context.getIndexOfSubtask());
-    rowsIn = context.metricGroup().getIOMetricGroup().getNumRecordsInCounter();
-    CoreGauges.register(context.metricGroup(), core::metrics);
+    SourceReaderMetricGroup group = context.metricGroup();
+    rowsIn = group.getIOMetricGroup().getNumRecordsInCounter();
+    bytesIn = group.getIOMetricGroup().getNumBytesInCounter();
+    errors = group.getNumRecordsInErrorsCounter();
+    gauges = CoreGauges.register(group, core::metrics);
   }
 
   @Override
@@ -70,8 +77,17 @@ public final class TidemarkReader implements SourceReader<RowData, TidemarkSplit
       throw message.failure;
     }
     send(message.events);
+    countErrors();
     batch = message.batch;
+    if (batch != null) {
+      bytesIn.inc(batch.size());
+    }
     ended = message.last;
+  }
+
+  /** Flink has a counter of its own for what the core passed over. */
+  private void countErrors() {
+    errors.inc(gauges.value("recordsSkipped", 0) - errors.getCount());
   }
 
   private void emit(ReaderOutput<RowData> output) {
@@ -91,6 +107,7 @@ public final class TidemarkReader implements SourceReader<RowData, TidemarkSplit
 
   @Override
   public List<TidemarkSplit> snapshotState(long checkpoint) {
+    countErrors();
     return core.snapshot(checkpoint, lastBatch, lastRows);
   }
 

@@ -3,6 +3,8 @@ package io.tidemark.source.reader;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.flink.table.data.GenericRowData;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.binary.BinaryRowData;
@@ -18,6 +20,14 @@ final class TestBatch {
   private final RowDataSerializer serializer = new RowDataSerializer(new BigIntType());
   private final ByteArrayOutputStream rows = new ByteArrayOutputStream();
   private final ByteArrayOutputStream joined = new ByteArrayOutputStream();
+
+  private final List<Long> commits = new ArrayList<>();
+
+  /** The row that was added last is of a transaction that committed then. */
+  TestBatch committed(long millis) {
+    commits.add(millis);
+    return this;
+  }
 
   TestBatch row(RowKind kind, long value) {
     return row(kind, value, false);
@@ -42,7 +52,8 @@ final class TestBatch {
     int size = rows.size() / count;
     int table = HEADER + rows.size();
     ByteBuffer out =
-        ByteBuffer.allocate(table + 4 * (count + 1) + count).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer.allocate(table + 4 * (count + 1) + count + 8 * commits.size())
+            .order(ByteOrder.LITTLE_ENDIAN);
     out.put(0, (byte) 1).putInt(4, count).putLong(8, number).putInt(16, table);
     out.position(HEADER);
     out.put(rows.toByteArray());
@@ -50,6 +61,10 @@ final class TestBatch {
       out.putInt(HEADER + row * size);
     }
     out.put(joined.toByteArray());
+    if (!commits.isEmpty()) {
+      out.putInt(20, out.position());
+      commits.forEach(out::putLong);
+    }
     return out.array();
   }
 

@@ -86,6 +86,35 @@ class TidemarkReaderTest {
   }
 
   @Test
+  void rowsOfTheLogHaveTheirCommitTimeAsTimestamp() {
+    reader.start();
+    core.messages.add(
+        new TestBatch()
+            .row(RowKind.UPDATE_BEFORE, 2)
+            .committed(1_700_000_000_001L)
+            .joined(RowKind.UPDATE_AFTER, 3)
+            .committed(1_700_000_000_001L)
+            .row(RowKind.DELETE, 4)
+            .committed(-5)
+            .message(1));
+    pollWhenAvailable();
+    reader.pollNext(output);
+    assertEquals(List.of("-U2@1700000000001", "+U3@1700000000001", "-D4@-5"), trace.subList(1, 4));
+  }
+
+  @Test
+  void bytesAndRecordsPassedOverAreCounted() {
+    reader.start();
+    byte[] batch = new TestBatch().row(RowKind.INSERT, 1).bytes(1);
+    core.messages.add(Message.read(batch, 1));
+    pollWhenAvailable();
+    assertEquals(batch.length, metrics.getIOMetricGroup().getNumBytesInCounter().getCount());
+    assertEquals(3, metrics.getNumRecordsInErrorsCounter().getCount());
+    reader.snapshotState(1);
+    assertEquals(3, metrics.getNumRecordsInErrorsCounter().getCount());
+  }
+
+  @Test
   void aReaderWithoutMessagesIsNotAvailableAndWakesWhenOneComes() throws Exception {
     reader.start();
     assertEquals(InputStatus.NOTHING_AVAILABLE, reader.pollNext(output));
@@ -255,7 +284,7 @@ class TidemarkReaderTest {
 
     @Override
     public Map<String, Long> metrics() {
-      return Map.of("pendingRecords", 0L);
+      return Map.of("recordsSkipped", 3L);
     }
 
     @Override
@@ -277,7 +306,7 @@ class TidemarkReaderTest {
 
     @Override
     public void collect(RowData row, long timestamp) {
-      throw new AssertionError("rows have no timestamp of their own");
+      trace.add(TestBatch.text(row) + "@" + timestamp);
     }
 
     @Override
