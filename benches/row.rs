@@ -59,6 +59,7 @@ fn orders() -> Codec {
             column("NOTE", text(200)),
         ],
         key: vec![0],
+        partitions: Vec::new(),
     };
     let declared: Vec<DeclaredColumn> = serde_json::from_str(
         r#"[{"name":"ID","type":"BIGINT"},{"name":"NAME","type":"STRING"},

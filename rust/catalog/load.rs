@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::catalog::{Column, ColumnType, Table};
+use crate::catalog::{Column, ColumnType, Partition, Table};
 use crate::dialect::{Dialect, DictionaryColumn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{Connection, Field};
 use crate::split::TableName;
+
+/// Tables whose partitions one question asks for.
+const PARTITIONS_A_QUERY: usize = 500;
 
 /// The table as the dictionary has it now. Its key is the primary key or else the first unique key, by name, whose
 /// columns are all NOT NULL; empty if there is neither.
@@ -32,6 +35,7 @@ fn try_load(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName
         object_id,
         columns,
         key,
+        partitions: partitions(connection, dialect, object_id)?,
     };
     require_byte_order(connection, dialect, &table)?;
     Ok(table)
@@ -42,6 +46,35 @@ fn object_id(connection: &mut Connection, dialect: &dyn Dialect, name: &TableNam
     let rows = connection.rows(&query.sql, &query.columns)?;
     let id = rows.first().and_then(|row| row.get(2)).and_then(Field::int);
     Ok(id.map(|id| id as u64))
+}
+
+/// Level by level; a database has few of them.
+fn partitions(connection: &mut Connection, dialect: &dyn Dialect, root: u64) -> Result<Vec<Partition>> {
+    let mut all: Vec<Partition> = Vec::new();
+    let mut level = vec![root];
+    while !level.is_empty() {
+        let mut below = Vec::new();
+        for some in level.chunks(PARTITIONS_A_QUERY) {
+            let query = dialect.partitions(some);
+            for row in connection.rows(&query.sql, &query.columns)? {
+                let [id, name] = row.as_slice() else {
+                    return Err(malformed());
+                };
+                let object_id = id.int().ok_or_else(malformed)? as u64;
+                // A dictionary that goes in circles must not hold the job.
+                if object_id == root || all.iter().any(|known| known.object_id == object_id) {
+                    return Err(malformed());
+                }
+                below.push(object_id);
+                all.push(Partition {
+                    name: text(name)?,
+                    object_id,
+                });
+            }
+        }
+        level = below;
+    }
+    Ok(all)
 }
 
 fn columns(

@@ -26,6 +26,17 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The columns of its key, by number, in the key's order; empty if it has none.
     pub key: Vec<usize>,
+    /// Its partitions, of all levels: tables of the dictionary, but none of their own; the log may name either.
+    pub partitions: Vec<Partition>,
+}
+
+/// A partition of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// Its name, in the table's schema.
+    pub name: String,
+    /// The database's number of it.
+    pub object_id: u64,
 }
 
 /// A column.

@@ -101,6 +101,18 @@ impl Dialect for Dameng {
         }
     }
 
+    fn partitions(&self, of: &[u64]) -> Query {
+        let numbers: Vec<String> = of.iter().map(u64::to_string).collect();
+        Query {
+            sql: format!(
+                "SELECT T.\"ID\", T.\"NAME\" FROM \"SYS\".\"SYSHPARTTABLEINFO\" P, \"SYS\".\"SYSOBJECTS\" T \
+                 WHERE T.\"ID\" = P.\"PART_TABLE_ID\" AND P.\"BASE_TABLE_ID\" IN ({}) ORDER BY T.\"ID\"",
+                numbers.join(", ")
+            ),
+            columns: vec![ColumnSpec::Int, NAME],
+        }
+    }
+
     fn names_have_case(&self) -> Query {
         // CASE_SENSITIVE of dminit.
         Query {

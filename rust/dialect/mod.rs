@@ -100,6 +100,9 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// partitioned tables of users' schemas; no views, no temporary tables, no partitions.
     fn tables(&self) -> Query;
 
+    /// The partitions that lie directly below these tables, by the tables' numbers, one at least: number and name.
+    fn partitions(&self, of: &[u64]) -> Query;
+
     /// One integer: 1 if names are told apart by case, and those without quotes mean upper-case ones.
     fn names_have_case(&self) -> Query;
 

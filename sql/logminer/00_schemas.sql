@@ -26,6 +26,7 @@ INSERT INTO logminer.setting VALUES
   ('modified_column', 'render'),
   ('dropped_table', 'vanish'),
   ('virtual_column', 'written'),
+  ('partition_rows', 'root'),
   ('serve', 'log'),
   ('case_sensitive', :'case_sensitive');
 

@@ -107,6 +107,9 @@ DECLARE
   set_text text := '';
   where_text text;
   i int;
+  -- Rows of partitions under the partition's own name and number, not the root's.
+  own boolean := logminer.setting('partition_rows') = 'own' AND (SELECT relkind = 'p' FROM pg_class c WHERE c.oid = write_trigger.table_oid);
+  target text;
   emit text;
 BEGIN
   SELECT n.nspname, c.relname INTO owner, name
@@ -161,13 +164,15 @@ END $body$ $function$, 'log_' || table_oid, mode);
       INTO key_new, key_old FROM unnest(places) p;
   END IF;
   extras := jsonb_strip_nulls(jsonb_build_object('m', nullif(mode, '2')::int, 'l', CASE WHEN has_lobs AND lob_limit IS NOT NULL THEN 1 END))::text;
+  target := CASE WHEN own
+    THEN format('E''\x01'' || tg_relid || E''\x01%s\x01'' || tg_table_schema || E''\x01'' || tg_table_name || E''\x01''', logged.version)
+    ELSE format('%L', format(E'\x01%s\x01%s\x01%s\x01%s\x01', table_oid, logged.version, owner, name)) END;
   emit := format(
     $emit$written := pg_logical_emit_message(false, E'LM\x01' || op || E'\x01' || xid || E'\x01' || extract(epoch FROM clock_timestamp())
     || E'\x01' || pg_backend_pid() || E'\x01' || session_user || E'\x01' || logminer.row_id(key) || %s || sql_redo, '');$emit$,
     CASE WHEN mode = '2' AND extras <> '{}'      -- only a text with a handle in it needs a second look when it is mined
-      THEN format('%L || CASE WHEN position(''(LOB_ID: '' IN sql_redo) > 0 THEN %L ELSE '''' END || E''\x02''',
-                  format(E'\x01%s\x01%s\x01%s\x01%s\x01', table_oid, logged.version, owner, name), extras)
-      ELSE format('%L', format(E'\x01%s\x01%s\x01%s\x01%s\x01%s\x02', table_oid, logged.version, owner, name, nullif(extras, '{}'))) END);
+      THEN format('%s || CASE WHEN position(''(LOB_ID: '' IN sql_redo) > 0 THEN %L ELSE '''' END || E''\x02''', target, extras)
+      ELSE format('%s || %L', target, coalesce(nullif(extras, '{}'), '') || E'\x02') END);
 
   EXECUTE format($function$
 CREATE OR REPLACE FUNCTION logminer.%I() RETURNS trigger LANGUAGE plpgsql AS $body$
@@ -206,12 +211,16 @@ BEGIN
     PERFORM logminer.begin_transaction(xid);
   END IF;
   %s
+  %s
   RETURN NULL;
 END $body$ $function$,
     'log_' || table_oid,
     (SELECT string_agg(format('n%s text; o%s text;', g, g), ' ') FROM generate_series(1, array_length(columns, 1)) g),
     new_values, old_values, key_new, insert_text, key_old, set_text,
-    'UPDATE ' || quoted || ' SET ', where_text, key_old, 'DELETE FROM ' || quoted, where_text, emit);
+    'UPDATE ' || quoted || ' SET ', where_text, key_old, 'DELETE FROM ' || quoted, where_text,
+    CASE WHEN own THEN format($own$sql_redo := overlay(sql_redo PLACING '"' || replace(tg_table_schema, '"', '""') || '"."' || replace(tg_table_name, '"', '""') || '"'
+                                FROM position(%L IN sql_redo) FOR %s);$own$, quoted, length(quoted)) ELSE '' END,
+    emit);
 END $$;
 
 CREATE FUNCTION logminer.quoted(name text) RETURNS text

@@ -31,8 +31,7 @@ BEGIN
     EXECUTE format('CREATE TRIGGER "!logminer" AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION logminer.%I()',
                    table_oid::regclass, 'log_' || table_oid);
   END IF;
-  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = table_oid AND tgname = '!logminer_truncate')
-     AND NOT (SELECT relispartition FROM pg_class WHERE oid = table_oid) THEN
+  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = table_oid AND tgname = '!logminer_truncate') THEN
     EXECUTE format('CREATE TRIGGER "!logminer_truncate" AFTER TRUNCATE ON %s FOR EACH STATEMENT EXECUTE FUNCTION logminer.on_truncate()',
                    table_oid::regclass);
   END IF;
@@ -49,5 +48,5 @@ CREATE TRIGGER rewrite AFTER UPDATE ON logminer.ini FOR EACH ROW
   WHEN (NEW.para_name IN ('RLOG_APPEND_LOGIC', 'RLOG_IGNORE_TABLE_SET', 'LOB_MAX_INROW_LEN') AND NEW.para_value <> OLD.para_value)
   EXECUTE FUNCTION logminer.rewrite_triggers();
 CREATE TRIGGER rewrite AFTER UPDATE ON logminer.setting FOR EACH ROW
-  WHEN (NEW.name IN ('lob', 'offset', 'virtual_column') AND NEW.value <> OLD.value) EXECUTE FUNCTION logminer.rewrite_triggers();
+  WHEN (NEW.name IN ('lob', 'offset', 'virtual_column', 'partition_rows') AND NEW.value <> OLD.value) EXECUTE FUNCTION logminer.rewrite_triggers();
 CREATE TRIGGER rewrite AFTER UPDATE OF logic_log ON logminer.table_version FOR EACH ROW EXECUTE FUNCTION logminer.rewrite_triggers();

@@ -114,12 +114,26 @@ BEGIN
   END LOOP;
 END $$;
 
--- TRUNCATE is DDL on DM8. The table keeps its id and version (not measured).
+-- TRUNCATE is DDL on DM8. The table keeps its id and version (not measured). That of a partition is its root's, in DM8's words; with its
+-- root's own TRUNCATE it is not told of.
 CREATE FUNCTION logminer.on_truncate() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, logminer AS $$
 DECLARE
   context text;
+  root record;
+  moment text := extract(epoch FROM statement_timestamp());
 BEGIN
+  SELECT c.oid, n.nspname, c.relname INTO root
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = pg_partition_root(tg_relid);
+  IF root.oid <> tg_relid THEN
+    IF current_setting('logminer.truncated', true) IS DISTINCT FROM root.oid || ' ' || moment THEN
+      PERFORM logminer.emit_ddl(root.nspname, root.relname, root.oid, (SELECT version FROM logminer.table_version WHERE table_oid = root.oid),
+                                format('ALTER TABLE %s.%s TRUNCATE PARTITION %s', logminer.quoted(root.nspname), logminer.quoted(root.relname),
+                                       logminer.quoted(tg_table_name)));
+    END IF;
+    RETURN NULL;
+  END IF;
+  PERFORM set_config('logminer.truncated', tg_relid || ' ' || moment, true);
   IF logminer.setting('ddl') = 'on' THEN
     GET DIAGNOSTICS context = PG_CONTEXT;
     PERFORM logminer.emit_ddl(tg_table_schema, tg_table_name, tg_relid, (SELECT version FROM logminer.table_version WHERE table_oid = tg_relid),

@@ -12,6 +12,7 @@ mod hung;
 mod job;
 mod keyless;
 mod offsets;
+mod partitions;
 mod restarts;
 mod sink;
 mod snapshot;

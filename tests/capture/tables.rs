@@ -11,7 +11,7 @@ use crate::source::Source;
 use crate::watch::{Watch, once};
 
 /// All rows of tables whose `ID`s are their own.
-fn rows(source: &Source, tables: &[&str]) -> BTreeMap<i64, String> {
+pub fn rows(source: &Source, tables: &[&str]) -> BTreeMap<i64, String> {
     let mut all = BTreeMap::new();
     for table in tables {
         let rows = source.run(&format!(r#"select "ID" || '|' || "V" from {table}"#));
@@ -170,4 +170,73 @@ fn a_table_that_leaves_before_its_rows_are_read_is_named() {
         .unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Catalog(_)), "{error}");
     assert!(error.to_string().contains("table LEAVES.T2"), "{error}");
+}
+
+/// F27, F51, F54: names that patterns, quotes and dots could be read into, in two schemas, of the greatest length that the
+/// stand-in has; only what is meant is captured, under one name in both phases.
+#[test]
+fn names_are_taken_as_they_are() {
+    let source = Source::shared("NAMES", 2);
+    let long = "LONG_".repeat(12) + "ABC";
+    let (one, two) = (r#""NAMES""#, r#""na""me.s%_""#);
+    source.run(&format!(r#"create schema {two}"#));
+    // What is captured, and what is like it.
+    let meant = [
+        format!(r#"{one}."it.e_m""#),
+        format!(r#"{two}."it.e_m""#),
+        format!(r#"{one}."qu""o'te%""#),
+        format!(r#"{two}."{long}""#),
+    ];
+    let others = [
+        format!(r#"{one}."it.exm""#),
+        format!(r#"{one}."IT.E_M""#),
+        format!(r#"{two}."itxe_m""#),
+        format!(r#"{two}."qu""o'te""#),
+        format!(r#"{one}."{}""#, &long[..62]),
+    ];
+    for (number, table) in (1..).zip(meant.iter().chain(&others)) {
+        let long_column = "N".repeat(63);
+        source.run(&format!(
+            r#"create table {table} ("{long_column}" int, "ID" bigint primary key, "V" varchar(20) not null);
+               insert into {table} select 0, {number}00 + g, 'v' from generate_series(1, 3) g"#
+        ));
+    }
+    let change = |n: i64| {
+        for (number, table) in (1..).zip(meant.iter().chain(&others)) {
+            source.run(&format!(
+                r#"insert into {table} values (null, {number}{n}0, 'n'); update {table} set "V" = '{n}' where "ID" = {number}01"#
+            ));
+        }
+    };
+    let config = source.config(&[
+        ("schema-name", json!(r#"names|"na""me.s%_""#)),
+        (
+            "table-name",
+            json!(format!(r#"t|"it.e_m"|"qu""o'te%"|{}"#, long.to_lowercase())),
+        ),
+    ]);
+    let mut job = Job::start(config, Arc::new(Watch::default()), 1).unwrap();
+    job.run_to_stream().unwrap();
+    change(5);
+    job.catch_up(&source).unwrap();
+    job.checkpoint().unwrap();
+    job = job.restart(1).unwrap();
+    change(6);
+    job.catch_up(&source).unwrap();
+    let mut all: Vec<&str> = meant.iter().map(String::as_str).collect();
+    all.push(r#""NAMES"."T""#);
+    assert_eq!(job.sink.table, rows(&source, &all));
+    for (number, name) in ["it.e_m", "it.e_m", "qu\"o'te%", &long].into_iter().enumerate() {
+        let ids = 100 * (number as i64 + 1)..100 * (number as i64 + 2);
+        let of_it = job
+            .sink
+            .log
+            .iter()
+            .filter(|row| ids.contains(&row.id) && row.table != "T");
+        let names: Vec<_> = of_it.map(|row| row.table.as_str()).collect();
+        assert!(
+            names.len() == 3 + 2 * 3 && names.iter().all(|found| *found == name),
+            "{names:?}"
+        );
+    }
 }

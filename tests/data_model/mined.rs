@@ -41,6 +41,7 @@ pub fn captured() -> Vec<CapturedTable> {
             object_id: OBJECT + number as u64,
             columns: vec![column("K"), column("V")],
             key: vec![0],
+            partitions: Vec::new(),
         }))
     };
     table_names().iter().enumerate().map(table).collect()

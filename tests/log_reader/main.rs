@@ -46,6 +46,7 @@ fn table() -> CapturedTable {
             ),
         ],
         key: vec![0],
+        partitions: Vec::new(),
     }))
 }
 

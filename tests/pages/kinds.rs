@@ -50,6 +50,10 @@ impl Dialect for OverStandIn {
         Dameng.tables()
     }
 
+    fn partitions(&self, of: &[u64]) -> Query {
+        Dameng.partitions(of)
+    }
+
     fn names_have_case(&self) -> Query {
         Dameng.names_have_case()
     }

@@ -67,6 +67,7 @@ pub fn table(columns: impl IntoIterator<Item = (String, ColumnType)>) -> Table {
             })
             .collect(),
         key: vec![0],
+        partitions: Vec::new(),
     }
 }
 

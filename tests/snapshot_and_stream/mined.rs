@@ -57,6 +57,7 @@ fn table() -> Arc<Table> {
             is_virtual: false,
         }],
         key: vec![0],
+        partitions: Vec::new(),
     })
 }
 

@@ -22,6 +22,7 @@ fn codec(kinds: &[ColumnType]) -> KeyCodec {
         object_id: 1,
         columns: columns.collect(),
         key: (0..kinds.len()).collect(),
+        partitions: Vec::new(),
     })
     .unwrap()
 }
@@ -396,6 +397,7 @@ fn tables_that_cannot_be_cut_are_refused_by_name() {
             is_virtual: false,
         }],
         key,
+        partitions: Vec::new(),
     };
     for table in [
         table(INTEGER, vec![]),

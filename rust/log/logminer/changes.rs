@@ -125,7 +125,7 @@ impl Decoder {
             .tables
             .get_mut(record.table as usize)
             .ok_or_else(|| Error::from(ErrorKind::Internal("a record of no table".into())))?;
-        if record.object != 0 && record.object != captured.table.object_id {
+        if record.object != 0 && !captured.is_known_as(record.object) {
             return mismatch(format!(
                 "the record is of table number {}, the table has number {} today: it was made anew",
                 record.object, captured.table.object_id
@@ -140,7 +140,9 @@ impl Decoder {
         if entry.no_text {
             return mismatch("the record has no redo text: today's dictionary does not know its table");
         }
-        captured.note_version(record.version);
+        if record.object == captured.table.object_id {
+            captured.note_version(record.version);
+        }
         let text = transaction.text(entry);
         let operation = match record.action {
             Action::Insert => Operation::Insert,
@@ -202,7 +204,8 @@ fn captured(captured: &CapturedTable) -> Captured {
         Some(table.name.schema.as_bytes()),
         table.name.name.as_bytes(),
         table.columns.iter().map(|column| column.name.as_bytes()),
-    );
+    )
+    .also_named(table.partitions.iter().map(|partition| partition.name.as_bytes()));
     Captured {
         table,
         wanted,
@@ -216,6 +219,12 @@ impl Captured {
     /// Whether the server computes the column, so that a record may lack it: its value then is unavailable, not NULL.
     fn is_virtual(&self, column: usize) -> bool {
         self.table.columns.get(column).is_some_and(|column| column.is_virtual)
+    }
+
+    /// Whether a number is the table's or that of one of its partitions.
+    fn is_known_as(&self, object: u64) -> bool {
+        let partitions = &self.table.partitions;
+        object == self.table.object_id || partitions.iter().any(|partition| partition.object_id == object)
     }
 
     fn wants(&self, column: usize) -> bool {

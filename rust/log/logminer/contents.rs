@@ -85,13 +85,17 @@ pub struct TableIndex {
 }
 
 impl TableIndex {
-    /// An index of tables by their place in the list.
+    /// An index of tables, and of their partitions as if they were they, by the tables' places in the list.
     pub fn new<'a>(tables: impl Iterator<Item = &'a Table>) -> Self {
-        let key = |table: &Table| [table.name.schema.as_bytes(), b"\0", table.name.name.as_bytes()].concat();
-        TableIndex {
-            by_name: tables.zip(0..).map(|(table, number)| (key(table), number)).collect(),
-            ..TableIndex::default()
+        let mut index = TableIndex::default();
+        for (table, number) in tables.zip(0..) {
+            let partitions = table.partitions.iter().map(|partition| partition.name.as_str());
+            for name in partitions.chain([table.name.name.as_str()]) {
+                let key = [table.name.schema.as_bytes(), b"\0", name.as_bytes()].concat();
+                index.by_name.insert(key, number);
+            }
         }
+        index
     }
 
     fn find(&mut self, owner: &[u8], table: &[u8]) -> Option<u32> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::catalog::Table;
 use crate::dialect::mining::Mining;
 use crate::error::Result;
 use crate::log::logminer::changes::CapturedTable;
@@ -66,7 +67,18 @@ impl LogMiner {
     }
 
     fn session(&self, connection: Connection) -> Result<Session> {
-        let names: Vec<&TableName> = self.tables.iter().map(|captured| &*captured.table.name).collect();
+        let tables = self.tables.iter().map(|captured| &*captured.table);
+        let names: Vec<TableName> = tables.flat_map(names).collect();
+        let names: Vec<&TableName> = names.iter().collect();
         Session::new(connection, Arc::clone(&self.dialect), &names, self.settings.fetch_rows)
     }
+}
+
+/// The names under which the log may have a table's rows.
+fn names(table: &Table) -> impl Iterator<Item = TableName> {
+    let of_partitions = table.partitions.iter().map(|partition| TableName {
+        schema: table.name.schema.clone(),
+        name: partition.name.clone(),
+    });
+    std::iter::once((*table.name).clone()).chain(of_partitions)
 }

@@ -21,6 +21,7 @@ fn table(columns: &[(&str, ColumnType)]) -> Table {
             })
             .collect(),
         key: vec![0],
+        partitions: Vec::new(),
     }
 }
 

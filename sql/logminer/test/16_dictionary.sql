@@ -62,6 +62,21 @@ DROP TABLE "Dict"."GTT";
 SELECT kit.here() AS low \gset
 INSERT INTO "Dict"."PT" VALUES (5);
 SELECT kit.same((SELECT string_agg("SQL_REDO", '|') FROM kit.mine(:low) WHERE "OPERATION_CODE" = 1), 'INSERT INTO "Dict"."PT"("ID") VALUES(5)', 'partitions');
+-- Or under the partition's own name and number: which of the two DM8 does is not known (lever). A row that moves to another partition
+-- leaves one and comes into the other (RLOG_LLOG_UPD_TO_DEL_INS = 1); a partition's TRUNCATE is told of as its root's.
+UPDATE logminer.setting SET value = 'own' WHERE name = 'partition_rows';
+UPDATE logminer.setting SET value = 'on' WHERE name = 'ddl';
+SELECT kit.here() AS low \gset
+UPDATE "Dict"."PT" SET "ID" = 150 WHERE "ID" = 5;
+TRUNCATE "Dict"."PT1";
+TRUNCATE "Dict"."PT";
+SELECT kit.same((SELECT string_agg(concat_ws(' ', "OPERATION_CODE", "TABLE_NAME", "DATA_OBJ#" = format('"Dict".%I', "TABLE_NAME")::regclass::oid::bigint, "SQL_REDO"), E'\n') FROM kit.mine(:low) WHERE "OPERATION_CODE" IN (1, 2, 5)),
+  '2 PT1 t DELETE FROM "Dict"."PT1" WHERE "ID" = 5
+1 PT2_A t INSERT INTO "Dict"."PT2_A"("ID") VALUES(150)
+5 PT t ALTER TABLE "Dict"."PT" TRUNCATE PARTITION "PT1"
+5 PT t TRUNCATE "Dict"."PT"', 'partitions by their own names');
+UPDATE logminer.setting SET value = 'off' WHERE name = 'ddl';
+UPDATE logminer.setting SET value = 'root' WHERE name = 'partition_rows';
 -- Every table gets its trigger when it is made; a dropped one leaves nothing behind.
 CREATE TABLE "Dict"."AS" AS SELECT 1 AS "X";
 SELECT kit.check(EXISTS (SELECT FROM pg_trigger WHERE tgrelid = '"Dict"."AS"'::regclass AND tgname = '!logminer'), 'CREATE TABLE AS');

@@ -24,6 +24,8 @@ const ROW_ID: u32 = u32::MAX - 1;
 pub struct Layout {
     owner: Option<Box<[u8]>>,
     table: Box<[u8]>,
+    /// Other names under which the same owner's statements mean this table: its partitions'.
+    others: Vec<Box<[u8]>>,
     columns: usize,
     index: HashMap<Box<[u8]>, u32, BuildHasherDefault<NameHasher>>,
     insert: Head,
@@ -62,6 +64,7 @@ impl Layout {
         Layout {
             owner: owner.map(doubled),
             table: doubled(table),
+            others: Vec::new(),
             columns: count as usize,
             index,
             insert: Head::default(),
@@ -72,6 +75,13 @@ impl Layout {
             set: Vec::new(),
             conditions: Vec::new(),
         }
+    }
+
+    /// Reads statements of tables with these names of the same owner as well.
+    #[must_use]
+    pub fn also_named<N: AsRef<[u8]>>(mut self, names: impl IntoIterator<Item = N>) -> Layout {
+        self.others = names.into_iter().map(|name| doubled(name.as_ref())).collect();
+        self
     }
 
     /// How many columns the layout has.
@@ -230,7 +240,9 @@ impl<'a> Sink<'a> for RowSink<'_, 'a> {
     }
 
     fn table(&mut self, owner: Option<Name<'a>>, table: Name<'a>) -> Result<(), Fault> {
-        if owner.map(|name| name.raw) == self.layout.owner.as_deref() && *table.raw == *self.layout.table {
+        let layout = &self.layout;
+        let is_named = *table.raw == *layout.table || layout.others.iter().any(|other| *table.raw == **other);
+        if owner.map(|name| name.raw) == layout.owner.as_deref() && is_named {
             Ok(())
         } else {
             Err(Fault::OtherTable)
