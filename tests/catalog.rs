@@ -120,6 +120,9 @@ fn views_partitions_temporary_tables_and_the_servers_own_schemas_never_match() {
     );
     let found = look(stand_in, ".*", "CAT4.*").unwrap();
     assert_eq!(names(&found.tables), ["CAT4.CAT4_A", "CAT4.CAT4_P", "SYSDBA.CAT4_A"]);
+    let partitions = read("CAT4", "CAT4_P").unwrap().partitions;
+    let parts: Vec<&str> = partitions.iter().map(|partition| partition.name.as_str()).collect();
+    assert_eq!(parts, ["CAT4_P_P1", "CAT4_P_P2", "CAT4_P_P2_S"], "of all levels");
     for (schema, name) in [
         ("CAT4", "\"CAT4_V\""),
         ("CAT4", "\"CAT4_GTT\""),

@@ -141,6 +141,7 @@ fn codec() -> Codec {
             })
             .into(),
         key: vec![0],
+        partitions: Vec::new(),
     };
     let declared: Vec<DeclaredColumn> = serde_json::from_str(
         r#"[{"name":"ID","type":"BIGINT"},{"name":"CUSTOMER","type":"STRING"},
