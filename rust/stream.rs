@@ -14,7 +14,7 @@ use crate::offset::{Offset, Partial};
 use crate::position::{Place, Position};
 use crate::row::batch::{Batch, BatchLimit, Mark};
 use crate::row::{RowCodec, RowKind, RowOrigin, Updates};
-use crate::split::{StreamSplit, TableName};
+use crate::split::{FinishedRange, StreamSplit, TableName};
 use crate::stream::filter::Filter;
 use crate::stream::unit::{Counted, Unit};
 
@@ -109,6 +109,7 @@ impl Stream {
             ))
             .into());
         }
+        check_keys(&*codec, &tables, &split.ranges)?;
         let filter = Filter::new(&tables, &split.ranges)?;
         Ok(Stream {
             log,
@@ -462,4 +463,20 @@ fn not_found(partial: &Partial, found: &str) -> Error {
         partial.xid, partial.commit, partial.last.scn
     ))
     .into()
+}
+/// Refuses ranges whose bounds are keys of another make than those of now: changes would be looked for in other ones than
+/// their rows.
+fn check_keys(codec: &dyn RowCodec, tables: &[Arc<TableName>], ranges: &[FinishedRange]) -> Result<()> {
+    for of_table in ranges.chunk_by(|a, b| a.table == b.table) {
+        let Some(number) = tables.iter().position(|name| *name == of_table[0].table) else {
+            continue;
+        };
+        let bounds = of_table
+            .iter()
+            .flat_map(|range| [&range.range.lower, &range.range.upper]);
+        for key in bounds.flatten() {
+            codec.check_key(number as u32, &key.0)?;
+        }
+    }
+    Ok(())
 }

@@ -1,11 +1,14 @@
-//! Keys in a form that compares bytewise as the database orders them (numbers by value, text by its bytes), and back
-//! from there into literals. Each column's bytes delimit themselves, so that those of a key's columns follow one
-//! another.
+//! Keys in a form that compares bytewise as the database orders them (numbers by value, text by the server's bytes), and
+//! back from there into literals. Each column's bytes delimit themselves, so that those of a key's columns follow one
+//! another. In front of them stands what tells keys of another make apart: the same for all keys of a table.
 
 mod number;
 mod text;
 mod time;
 
+use std::cmp::Ordering;
+
+use crate::catalog::text_order::TextOrder;
 use crate::catalog::{ColumnType, Table};
 use crate::dialect::Literal;
 use crate::error::{Error, ErrorKind, Result};
@@ -15,6 +18,8 @@ use crate::row::value::Value;
 #[derive(Clone, Debug)]
 pub struct KeyCodec {
     columns: Vec<KeyColumn>,
+    make: [u8; 4],
+    ordered: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -30,10 +35,7 @@ enum Kind {
     /// Eight bytes.
     Integer,
     Decimal,
-    /// `padded`: blanks at the end do not count.
-    Text {
-        padded: bool,
-    },
+    Text(text::Form),
     Bytes,
     /// One byte.
     Boolean,
@@ -55,7 +57,7 @@ impl KeyCodec {
                 .columns
                 .get(number)
                 .ok_or_else(|| ErrorKind::Internal(format!("the key names column {number}, which is not there")))?;
-            let kind = kind(&column.kind).ok_or_else(|| {
+            let kind = kind(&column.kind, &table.text_order).ok_or_else(|| {
                 ErrorKind::Catalog(format!(
                     "key column '{}' has type {:?}, by which a table cannot be cut",
                     column.name, column.kind
@@ -75,7 +77,12 @@ impl KeyCodec {
                 ErrorKind::Catalog("the table has neither a primary key nor a unique key of NOT NULL columns".into());
             return Err(Error::from(kind).on(&table.name));
         }
-        Ok(KeyCodec { columns })
+        let has_text = columns.iter().any(|column| matches!(column.kind, Kind::Text(_)));
+        Ok(KeyCodec {
+            make: make(&columns),
+            ordered: !has_text || table.text_order.charset.is_some(),
+            columns,
+        })
     }
 
     /// The names of the key's columns, in the key's order.
@@ -83,11 +90,25 @@ impl KeyCodec {
         self.columns.iter().map(|column| column.name.as_str()).collect()
     }
 
-    /// Whether a column's text decides the order of keys.
-    pub fn has_text(&self) -> bool {
-        self.columns
-            .iter()
-            .any(|column| matches!(column.kind, Kind::Text { .. }))
+    /// Whether the order of keys is the database's. Else only equal keys are the same on both sides.
+    pub fn is_ordered(&self) -> bool {
+        self.ordered
+    }
+
+    /// Whether these bytes are a key of this make.
+    ///
+    /// # Errors
+    /// `State`: they are not.
+    pub fn check(&self, key: &[u8]) -> Result<()> {
+        if key.starts_with(&self.make) {
+            return Ok(());
+        }
+        Err(ErrorKind::State(format!(
+            "its keys are not made of the columns ({}) in this order and of their types; was \
+             'scan.incremental.snapshot.chunk.key-column' or the table's key changed since?",
+            self.names().join(", ")
+        ))
+        .into())
     }
 
     /// Appends a key; `value` gives a column's value by its number in the table.
@@ -96,6 +117,7 @@ impl KeyCodec {
     /// A key column is absent, NULL or not of its type; the key is not appended then.
     pub fn encode<'v>(&self, value: &dyn Fn(usize) -> Value<'v>, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
+        out.extend_from_slice(&self.make);
         for column in &self.columns {
             let value = value(column.number);
             if let Err(reason) = column.encode(value, out) {
@@ -114,9 +136,10 @@ impl KeyCodec {
     /// The literals that a key consists of, in the key's order.
     ///
     /// # Errors
-    /// State: the bytes are no key of this table.
+    /// `State`: the bytes are no key of this table.
     pub fn literals(&self, key: &[u8]) -> Result<Vec<Literal>> {
-        let mut rest = key;
+        self.check(key)?;
+        let mut rest = &key[self.make.len()..];
         let literals = self.columns.iter().map(|column| column.decode(&mut rest));
         literals
             .collect::<Option<Vec<_>>>()
@@ -154,7 +177,7 @@ impl KeyColumn {
                 out.push(text[0] - b'0');
                 Ok(())
             }
-            (Kind::Text { padded }, Value::Text(text)) => text::push_text(text, padded, out),
+            (Kind::Text(form), Value::Text(text)) => text::push_text(text, form, out),
             (Kind::Bytes, Value::Bytes(bytes)) => {
                 text::push_bytes(bytes, out);
                 Ok(())
@@ -175,7 +198,7 @@ impl KeyColumn {
             Kind::Integer => Literal::Number(number::take_integer(from)?.to_string()),
             Kind::Decimal => Literal::Number(number::take_decimal(from)?),
             Kind::Boolean => Literal::Boolean(take::<1>(from)? == [1]),
-            Kind::Text { .. } => Literal::Text(String::from_utf8(text::take_bytes(from)?).ok()?),
+            Kind::Text(form) => Literal::Text(text::take_text(from, form)?),
             Kind::Bytes => Literal::Bytes(text::take_bytes(from)?),
             Kind::Date => Literal::Date(time::take_date(from)?),
             Kind::Time => Literal::Time(time::take_time(from)?),
@@ -185,7 +208,51 @@ impl KeyColumn {
     }
 }
 
-fn kind(column: &ColumnType) -> Option<Kind> {
+impl Kind {
+    /// A number for each kind, for ever.
+    fn number(self) -> u8 {
+        match self {
+            Kind::Integer => 1,
+            Kind::Decimal => 2,
+            Kind::Bytes => 3,
+            Kind::Boolean => 4,
+            Kind::Date => 5,
+            Kind::Time => 6,
+            Kind::Timestamp => 7,
+            Kind::TimestampZoned => 8,
+            Kind::Text(form) => 0x80 | form.number(),
+        }
+    }
+}
+
+/// FNV-1a over the columns' names and kinds, in the key's order.
+fn make(columns: &[KeyColumn]) -> [u8; 4] {
+    let bytes = columns
+        .iter()
+        .flat_map(|column| column.name.bytes().chain([0, column.kind.number()]));
+    bytes
+        .fold(0x811c_9dc5, |hash: u32, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        })
+        .to_be_bytes()
+}
+
+/// How a server that compares text so compares two of them; `None` where one of them cannot be in a key.
+pub(crate) fn compare_texts(order: &TextOrder, a: &str, b: &str) -> Option<Ordering> {
+    let bytes = |text: &str| {
+        let mut out = Vec::new();
+        text::push_text(text.as_bytes(), text::Form::new(order, false), &mut out).ok()?;
+        Some(out)
+    };
+    Some(bytes(a)?.cmp(&bytes(b)?))
+}
+
+/// Whether a key may consist of columns of this type.
+pub(crate) fn is_orderable(column: &ColumnType) -> bool {
+    kind(column, &TextOrder::BYTES).is_some()
+}
+
+fn kind(column: &ColumnType, text: &TextOrder) -> Option<Kind> {
     Some(match column {
         ColumnType::Boolean => Kind::Boolean,
         ColumnType::Integer { .. } => Kind::Integer,
@@ -193,7 +260,7 @@ fn kind(column: &ColumnType) -> Option<Kind> {
         ColumnType::Text {
             length: Some(_),
             padded,
-        } => Kind::Text { padded: *padded },
+        } => Kind::Text(text::Form::new(text, *padded)),
         ColumnType::Binary { length: Some(_) } => Kind::Bytes,
         ColumnType::Date => Kind::Date,
         ColumnType::Time { .. } => Kind::Time,

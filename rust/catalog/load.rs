@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::catalog::key::is_orderable;
+use crate::catalog::text_order::{self, TextOrder};
 use crate::catalog::{Column, ColumnType, Partition, Table};
 use crate::dialect::{Dialect, DictionaryColumn};
 use crate::error::{Error, ErrorKind, Result};
@@ -13,7 +15,7 @@ use crate::split::TableName;
 const PARTITIONS_A_QUERY: usize = 500;
 
 /// The table as the dictionary has it now. Its key is the primary key or else the first unique key, by name, whose
-/// columns are all NOT NULL; empty if there is neither.
+/// columns are all NOT NULL, those aside that cannot be ordered where another one can; empty if there is neither.
 ///
 /// # Errors
 /// `Catalog`: there is no such table, or the user may not read it; database errors.
@@ -30,15 +32,20 @@ fn try_load(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName
         return Err(missing().into());
     }
     let key = key(connection, dialect, name, &columns)?;
-    let table = Table {
+    let has_text = key
+        .iter()
+        .any(|&column| matches!(columns[column].kind, ColumnType::Text { .. }));
+    Ok(Table {
         name: Arc::new(name.clone()),
         object_id,
         columns,
         key,
         partitions: partitions(connection, dialect, object_id)?,
-    };
-    require_byte_order(connection, dialect, &table)?;
-    Ok(table)
+        text_order: match has_text {
+            true => text_order::measure(connection, dialect)?,
+            false => TextOrder::BYTES,
+        },
+    })
 }
 
 fn object_id(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Option<u64>> {
@@ -143,33 +150,14 @@ fn key(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName, col
     let serves = |(kind, _, numbers): &(String, String, Vec<usize>)| {
         kind.trim() == "P" || numbers.iter().all(|&number| !columns[number].nullable)
     };
-    Ok(keys.into_iter().find(serves).map_or_else(Vec::new, |key| key.2))
-}
-
-/// Refuses a key whose text the database orders otherwise than by its bytes: changes would be looked for in other
-/// chunks than their rows.
-fn require_byte_order(connection: &mut Connection, dialect: &dyn Dialect, table: &Table) -> Result<()> {
-    let text = table
-        .key
-        .iter()
-        .map(|&number| &table.columns[number])
-        .find(|column| matches!(column.kind, ColumnType::Text { .. }));
-    let Some(column) = text else {
-        return Ok(());
-    };
-    let query = dialect.byte_order();
-    let rows = connection.rows(&query.sql, &query.columns)?;
-    if rows
-        .first()
-        .is_some_and(|row| row.iter().all(|field| field.int() == Some(1)))
-    {
-        return Ok(());
-    }
-    Err(ErrorKind::Catalog(format!(
-        "key column '{}' is text, and this database orders text otherwise than by its bytes in UTF-8",
-        column.name
-    ))
-    .into())
+    let mut serving: Vec<Vec<usize>> = keys.into_iter().filter(serves).map(|key| key.2).collect();
+    // Where none can be ordered, the first one is named in the error.
+    let orderable = |key: &Vec<usize>| key.iter().all(|&column| is_orderable(&columns[column].kind));
+    let best = serving.iter().position(orderable).unwrap_or(0);
+    Ok(match serving.is_empty() {
+        true => Vec::new(),
+        false => serving.swap_remove(best),
+    })
 }
 
 fn text(field: &Field) -> Result<String> {

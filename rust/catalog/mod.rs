@@ -6,6 +6,7 @@ pub mod key;
 mod load;
 pub mod pattern;
 mod statement;
+pub mod text_order;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ pub use crate::dialect::{ColumnType, IntervalField};
 pub use find::{Found, find};
 pub use load::load;
 
+use crate::catalog::text_order::TextOrder;
 use crate::split::TableName;
 
 /// A captured table.
@@ -26,6 +28,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The columns of its key, by number, in the key's order; empty if it has none.
     pub key: Vec<usize>,
+    /// How text in its key is compared.
+    pub text_order: TextOrder,
     /// Its partitions, of all levels: tables of the dictionary, but none of their own; the log may name either.
     pub partitions: Vec<Partition>,
 }

@@ -167,12 +167,24 @@ impl Dialect for Dameng {
         }
     }
 
-    fn byte_order(&self) -> Query {
-        // CASE_SENSITIVE and CHARSET of dminit: text compares by its bytes unless case is ignored; those bytes are
-        // UTF-8 with flag 1 only.
+    fn sorted(&self, texts: &[&str]) -> Query {
+        // CASE_SENSITIVE of dminit is asked for (0: text is compared without case too, in the vendor's words), CHARSET,
+        // BLANK_PAD_MODE with SPACE_COMPARE_MODE and the order by sound or strokes show themselves.
+        let list: Vec<String> = (texts.iter().enumerate())
+            .map(|(number, word)| {
+                format!(
+                    "SELECT {number} AS \"N\", CAST({} AS VARCHAR2) AS \"C\" FROM DUAL",
+                    text(word)
+                )
+            })
+            .collect();
+        let list = list.join(" UNION ALL ");
         Query {
-            sql: "SELECT SF_GET_CASE_SENSITIVE_FLAG(), SF_GET_UNICODE_FLAG()".to_owned(),
-            columns: vec![ColumnSpec::Int, ColumnSpec::Int],
+            sql: format!(
+                "SELECT P.\"N\", (SELECT COUNT(*) FROM ({list}) Q WHERE Q.\"C\" < P.\"C\"), SF_GET_CASE_SENSITIVE_FLAG() \
+                 FROM ({list}) P ORDER BY P.\"C\""
+            ),
+            columns: vec![ColumnSpec::Int; 3],
         }
     }
 

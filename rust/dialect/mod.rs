@@ -117,8 +117,9 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// column, position in the key. Ordered by kind, name, position.
     fn keys(&self, table: &TableName) -> Query;
 
-    /// A row of integers; text is ordered by its bytes in UTF-8 if all of them are 1.
-    fn byte_order(&self) -> Query;
+    /// Texts as the server sorts VARCHAR columns, a row each: the text's number in the list, how many of them are less, and
+    /// 0 where the server says that it compares without case; integers.
+    fn sorted(&self, texts: &[&str]) -> Query;
 
     /// What the dictionary says of a table's columns elsewhere: name, marks (an integer whose bits the dialect knows). Not
     /// every column has a row. `None` if there is no such place.

@@ -1,4 +1,9 @@
 //! The statements that read a table by its key: the same in every database but for quoting and cutting off.
+//!
+//! `(a, b) >= (1, 2)` is `a > 1 OR a = 1 AND b >= 2` in words that every database has. An index serves the first column of
+//! it alone: all rows of `a = 1` would be passed over for each page and each step of cutting, the square of their number
+//! in all. So each side of the OR, a [`Segment`], has a statement of its own, which the index serves whole; they follow one
+//! another in key order.
 
 use crate::dialect::{Dialect, Literal};
 use crate::split::TableName;
@@ -12,6 +17,47 @@ pub struct Bounds<'a> {
     pub upper: Option<&'a [Literal]>,
 }
 
+/// Keys that agree in their first columns, and of the next one lie between two bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<'a> {
+    equal: &'a [Literal],
+    /// With whether it is inside.
+    lower: Option<(&'a Literal, bool)>,
+    upper: Option<&'a Literal>,
+}
+
+impl<'a> Bounds<'a> {
+    /// The segments of the range, in key order; no two share a key.
+    pub fn segments(&self) -> Vec<Segment<'a>> {
+        let (lower, upper) = (self.lower.unwrap_or_default(), self.upper.unwrap_or_default());
+        let common = lower.iter().zip(upper).take_while(|(a, b)| a == b).count();
+        if common == lower.len().max(upper.len()) && common > 0 {
+            return Vec::new();
+        }
+        let from = |column: usize| lower.get(column).map(|value| (value, column + 1 == lower.len()));
+        let above = (common + 1..lower.len()).rev().map(|column| Segment {
+            equal: &lower[..column],
+            lower: from(column),
+            upper: None,
+        });
+        let between = Segment {
+            equal: if lower.is_empty() {
+                &upper[..common]
+            } else {
+                &lower[..common]
+            },
+            lower: from(common),
+            upper: upper.get(common),
+        };
+        let below = (common + 1..upper.len()).map(|column| Segment {
+            equal: &upper[..column],
+            lower: None,
+            upper: upper.get(column),
+        });
+        above.chain([between]).chain(below).collect()
+    }
+}
+
 /// A page to read.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRequest<'a> {
@@ -22,7 +68,7 @@ pub struct PageRequest<'a> {
     /// The key's columns, in the key's order.
     pub key: &'a [&'a str],
     /// Which rows.
-    pub bounds: Bounds<'a>,
+    pub segment: Segment<'a>,
     /// At most so many.
     pub rows: usize,
 }
@@ -31,7 +77,7 @@ pub struct PageRequest<'a> {
 pub fn page(dialect: &dyn Dialect, request: &PageRequest<'_>) -> String {
     let mut out = String::from("SELECT ");
     out.push_str(&request.columns.join(", "));
-    push_from(dialect, request.table, request.key, &request.bounds, &mut out);
+    push_from(dialect, request.table, request.key, &request.segment, &mut out);
     push_order(dialect, request.key, &mut out);
     dialect.push_limit(request.rows, 0, &mut out);
     out
@@ -41,17 +87,24 @@ pub fn page(dialect: &dyn Dialect, request: &PageRequest<'_>) -> String {
 pub fn whole(dialect: &dyn Dialect, table: &TableName, columns: &[String]) -> String {
     let mut out = String::from("SELECT ");
     out.push_str(&columns.join(", "));
-    push_from(dialect, table, &[], &Bounds::default(), &mut out);
+    push_table(dialect, table, &mut out);
     out
 }
 
-/// The key of the row that stands `skip` rows behind the first one inside the bounds, in key order.
-pub fn cut(dialect: &dyn Dialect, table: &TableName, key: &[&str], bounds: &Bounds<'_>, skip: usize) -> String {
+/// The row that stands `skip` rows behind the request's first one, in key order; of how many it asks counts nothing.
+pub fn cut(dialect: &dyn Dialect, request: &PageRequest<'_>, skip: usize) -> String {
     let mut out = String::from("SELECT ");
-    push_list(dialect, key, &mut out);
-    push_from(dialect, table, key, bounds, &mut out);
-    push_order(dialect, key, &mut out);
+    out.push_str(&request.columns.join(", "));
+    push_from(dialect, request.table, request.key, &request.segment, &mut out);
+    push_order(dialect, request.key, &mut out);
     dialect.push_limit(1, skip, &mut out);
+    out
+}
+
+/// How many rows a segment has.
+pub fn count(dialect: &dyn Dialect, table: &TableName, key: &[&str], segment: &Segment<'_>) -> String {
+    let mut out = String::from("SELECT COUNT(*)");
+    push_from(dialect, table, key, segment, &mut out);
     out
 }
 
@@ -69,45 +122,88 @@ fn push_order(dialect: &dyn Dialect, key: &[&str], out: &mut String) {
     push_list(dialect, key, out);
 }
 
-fn push_from(dialect: &dyn Dialect, table: &TableName, key: &[&str], bounds: &Bounds<'_>, out: &mut String) {
+fn push_table(dialect: &dyn Dialect, table: &TableName, out: &mut String) {
     out.push_str(" FROM ");
     dialect.push_name(&table.schema, out);
     out.push('.');
     dialect.push_name(&table.name, out);
+}
+
+fn push_from(dialect: &dyn Dialect, table: &TableName, key: &[&str], segment: &Segment<'_>, out: &mut String) {
+    push_table(dialect, table, out);
     let mut word = " WHERE ";
-    if let Some(lower) = bounds.lower {
+    let mut push = |column: usize, operator: &str, value: &Literal| {
         out.push_str(word);
-        push_side(dialect, key, lower, ">", ">=", out);
         word = " AND ";
+        dialect.push_name(key[column], out);
+        out.push_str(operator);
+        dialect.push_literal(value, out);
+    };
+    for (column, value) in segment.equal.iter().enumerate() {
+        push(column, " = ", value);
     }
-    if let Some(upper) = bounds.upper {
-        out.push_str(word);
-        push_side(dialect, key, upper, "<", "<", out);
+    let column = segment.equal.len();
+    if let Some((lower, inside)) = segment.lower {
+        push(column, if inside { " >= " } else { " > " }, lower);
+    }
+    if let Some(upper) = segment.upper {
+        push(column, " < ", upper);
     }
 }
 
-/// `(a, b) >= (1, 2)` in words that every database has and whose first one an index can serve:
-/// `"A" >= 1 AND ("A" > 1 OR "B" >= 2)`.
-fn push_side(dialect: &dyn Dialect, key: &[&str], values: &[Literal], strict: &str, last: &str, out: &mut String) {
-    let push = |column: usize, operator: &str, out: &mut String| {
-        dialect.push_name(key[column], out);
-        out.push(' ');
-        out.push_str(operator);
-        out.push(' ');
-        dialect.push_literal(&values[column], out);
-    };
-    let columns = key.len().min(values.len());
-    for column in 0..columns {
-        if column + 1 == columns {
-            push(column, last, out);
-        } else {
-            push(column, &format!("{strict}="), out);
-            out.push_str(" AND (");
-            push(column, strict, out);
-            out.push_str(" OR ");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn literals(key: [u8; 3]) -> Vec<Literal> {
+        key.iter().map(|digit| Literal::Number(digit.to_string())).collect()
+    }
+
+    fn value(literal: &Literal) -> u8 {
+        match literal {
+            Literal::Number(digits) => digits.parse().unwrap(),
+            other => panic!("{other:?}"),
         }
     }
-    for _ in 1..columns {
-        out.push(')');
+
+    fn holds(segment: &Segment<'_>, key: [u8; 3]) -> bool {
+        let column = segment.equal.len();
+        segment
+            .equal
+            .iter()
+            .zip(key)
+            .all(|(literal, digit)| value(literal) == digit)
+            && segment.lower.is_none_or(|(lower, inside)| match inside {
+                true => value(lower) <= key[column],
+                false => value(lower) < key[column],
+            })
+            && segment.upper.is_none_or(|upper| key[column] < value(upper))
+    }
+
+    /// For all pairs of bounds among 64 keys of three columns.
+    #[test]
+    fn segments_are_the_range_in_order_and_share_no_key() {
+        let keys: Vec<[u8; 3]> = (0..64).map(|n| [n / 16, n / 4 % 4, n % 4]).collect();
+        let bounds = || std::iter::once(None).chain(keys.iter().copied().map(Some));
+        for lower in bounds() {
+            for upper in bounds() {
+                if lower.zip(upper).is_some_and(|(lower, upper)| lower > upper) {
+                    continue;
+                }
+                let (low, high) = (lower.map(literals), upper.map(literals));
+                let range = Bounds {
+                    lower: low.as_deref(),
+                    upper: high.as_deref(),
+                };
+                let segments = range.segments();
+                let held: Vec<[u8; 3]> = (segments.iter())
+                    .flat_map(|segment| keys.iter().copied().filter(|key| holds(segment, *key)))
+                    .collect();
+                let expected: Vec<[u8; 3]> = (keys.iter().copied())
+                    .filter(|key| lower.is_none_or(|lower| lower <= *key) && upper.is_none_or(|upper| *key < upper))
+                    .collect();
+                assert_eq!(held, expected, "{lower:?} {upper:?}");
+            }
+        }
     }
 }

@@ -28,11 +28,23 @@ pub trait KeyEncoder: Send + Sync {
     /// # Errors
     /// A key column is absent, NULL or not of its type.
     fn encode<'v>(&self, value: &dyn Fn(usize) -> Value<'v>, out: &mut Vec<u8>) -> Result<()>;
+
+    /// Whether these bytes can be one of its keys.
+    ///
+    /// # Errors
+    /// `State`: they cannot.
+    fn check(&self, _key: &[u8]) -> Result<()> {
+        Ok(())
+    }
 }
 
 impl KeyEncoder for KeyCodec {
     fn encode<'v>(&self, value: &dyn Fn(usize) -> Value<'v>, out: &mut Vec<u8>) -> Result<()> {
         KeyCodec::encode(self, value, out)
+    }
+
+    fn check(&self, key: &[u8]) -> Result<()> {
+        KeyCodec::check(self, key)
     }
 }
 
@@ -266,6 +278,11 @@ impl RowCodec for Codec {
                 out.truncate(start);
                 error.on(&plan.table.name)
             })
+    }
+
+    fn check_key(&self, table: u32, key: &[u8]) -> Result<()> {
+        let plan = self.plan(table)?;
+        plan.key.check(key).map_err(|error| error.on(&plan.table.name))
     }
 
     fn row(

@@ -89,6 +89,14 @@ pub trait RowCodec: Send + Sync {
     /// A key column is absent, NULL or not of its type.
     fn key(&self, table: u32, values: &ValueBuffer, image: Image, out: &mut Vec<u8>) -> Result<()>;
 
+    /// Whether a key that was kept is one of the table as it is captured now.
+    ///
+    /// # Errors
+    /// `State`: it is not.
+    fn check_key(&self, _table: u32, _key: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
     /// Appends a row as it goes downstream.
     ///
     /// # Errors

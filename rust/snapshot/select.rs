@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::catalog::Table;
 use crate::catalog::key::KeyCodec;
-use crate::dialect::page::{Bounds, PageRequest, page};
-use crate::dialect::{Dialect, Literal};
+use crate::dialect::page::{Bounds, PageRequest, Segment, page, whole};
+use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{self, ColumnSpec, Connection};
 use crate::row::value::{Image, ValueBuffer};
@@ -99,27 +99,15 @@ impl PageTable {
         })
     }
 
-    fn sql(&self, dialect: &dyn Dialect, chunk: &Chunk, rows: usize) -> Result<String> {
-        let keys = self.keys.as_ref().ok_or_else(|| {
-            let kind = ErrorKind::Internal("a page of a table without a key is to be read".into());
-            Error::from(kind)
-        })?;
-        let literals = |key: &Option<Key>| key.as_ref().map(|key| keys.literals(&key.0)).transpose();
-        let (lower, upper): (Option<Vec<Literal>>, Option<Vec<Literal>>) =
-            (literals(&chunk.range.lower)?, literals(&chunk.range.upper)?);
-        Ok(page(
-            dialect,
-            &PageRequest {
-                table: &self.table.name,
-                columns: &self.selected(dialect),
-                key: &keys.names(),
-                bounds: Bounds {
-                    lower: lower.as_deref(),
-                    upper: upper.as_deref(),
-                },
-                rows,
-            },
-        ))
+    fn sql(&self, dialect: &dyn Dialect, keys: &KeyCodec, segment: Segment<'_>, rows: usize) -> String {
+        let request = PageRequest {
+            table: &self.table.name,
+            columns: &self.selected(dialect),
+            key: &keys.names(),
+            segment,
+            rows,
+        };
+        page(dialect, &request)
     }
 
     /// The columns as they are selected.
@@ -170,27 +158,69 @@ impl PageReader {
             .tables
             .get(&chunk.table)
             .ok_or_else(|| ErrorKind::State("the table is not among the captured ones any more".into()))?;
-        let rows = limit.rows.max(1);
-        let sql = plan.sql(&*self.dialect, chunk, rows.saturating_add(1))?;
-        let mut cursor = self
-            .connection
-            .query(&sql, &plan.specs, plan.batch_rows.min(rows.saturating_add(1)))?;
+        let keys = plan.keys.as_ref().ok_or_else(|| {
+            let kind = ErrorKind::Internal("a page of a table without a key is to be read".into());
+            Error::from(kind)
+        })?;
+        let reading = Reading {
+            plan,
+            codec: &*self.codec,
+            chunk,
+            limit,
+        };
+        let literals = |key: &Option<Key>| key.as_ref().map(|key| keys.literals(&key.0)).transpose();
+        let (lower, upper) = (literals(&chunk.range.lower)?, literals(&chunk.range.upper)?);
+        if !keys.is_ordered() {
+            let sql = whole(&*self.dialect, &plan.table.name, &plan.selected(&*self.dialect));
+            reading.unordered(&mut self.connection, &sql, &mut self.values, into)?;
+            return Ok(None);
+        }
+        let bounds = Bounds {
+            lower: lower.as_deref(),
+            upper: upper.as_deref(),
+        };
+        for segment in bounds.segments() {
+            // The row behind the page's last one says whether the chunk goes on.
+            let missing = limit.rows.max(1).saturating_add(1) - into.len();
+            let sql = plan.sql(&*self.dialect, keys, segment, missing);
+            let next = reading.segment(&mut self.connection, &sql, missing, &mut self.values, into)?;
+            if next.is_some() {
+                return Ok(next);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A page on its way.
+struct Reading<'a> {
+    plan: &'a PageTable,
+    codec: &'a dyn RowCodec,
+    chunk: &'a Chunk,
+    limit: PageLimit,
+}
+
+impl Reading<'_> {
+    /// Reads rows of a segment until the page is full: then the first key that is not in it any more.
+    fn segment(
+        &self,
+        connection: &mut Connection,
+        sql: &str,
+        rows: usize,
+        values: &mut ValueBuffer,
+        into: &mut PageRows,
+    ) -> Result<Option<Key>> {
+        let most = self.limit.rows.max(1);
+        let mut cursor = connection.query(sql, &self.plan.specs, self.plan.batch_rows.min(rows))?;
         while let Some(batch) = cursor.next()? {
             let columns: Vec<odbc::Column<'_>> = (0..batch.arity()).map(|number| batch.column(number)).collect();
             for row in 0..batch.rows() {
-                let image = plan.image(&columns, row, &mut self.values);
-                let (codec, values) = (&*self.codec, &self.values);
+                let image = self.plan.image(&columns, row, values);
                 let before = into.len();
-                into.push(
-                    |out| codec.key(plan.number, values, image, out),
-                    |out| match before < rows {
-                        true => codec.row(plan.number, RowKind::Insert, values, image, &RowOrigin::default(), out),
-                        // Only its key is wanted.
-                        false => Ok(()),
-                    },
-                )?;
-                require_order(chunk, into)?;
-                if before > 0 && (before == rows || into.size() > limit.bytes) {
+                // Of the row behind the page only its key is wanted.
+                self.push(values, image, before < most, into)?;
+                require_order(self.chunk, into)?;
+                if before > 0 && (before == most || into.size() > self.limit.bytes) {
                     let key = Key(into.key(before).into());
                     into.truncate(before);
                     return Ok(Some(key));
@@ -199,6 +229,59 @@ impl PageReader {
         }
         Ok(None)
     }
+
+    /// Reads the table and keeps what of it is in the chunk, in the order of its keys here: what the database has for an
+    /// order is not known.
+    fn whole(
+        &self,
+        connection: &mut Connection,
+        sql: &str,
+        values: &mut ValueBuffer,
+        into: &mut PageRows,
+    ) -> Result<()> {
+        let mut found = PageRows::default();
+        let mut cursor = connection.query(sql, &self.plan.specs, self.plan.batch_rows)?;
+        while let Some(batch) = cursor.next()? {
+            let columns: Vec<odbc::Column<'_>> = (0..batch.arity()).map(|number| batch.column(number)).collect();
+            for row in 0..batch.rows() {
+                let image = self.plan.image(&columns, row, values);
+                self.push(values, image, true, &mut found)?;
+                let last = found.len() - 1;
+                if !self.chunk.range.contains(found.key(last)) {
+                    found.truncate(last);
+                }
+                if found.size() > self.limit.bytes {
+                    return Err(too_large(self.plan).into());
+                }
+            }
+        }
+        let mut order: Vec<usize> = (0..found.len()).collect();
+        order.sort_unstable_by(|&a, &b| found.key(a).cmp(found.key(b)));
+        for row in order {
+            into.push_encoded(found.key(row), found.row(row));
+            require_order(self.chunk, into)?;
+        }
+        Ok(())
+    }
+
+    fn push(&self, values: &ValueBuffer, image: Image, with_row: bool, into: &mut PageRows) -> Result<()> {
+        let number = self.plan.number;
+        into.push(
+            |out| self.codec.key(number, values, image, out),
+            |out| match with_row {
+                true => (self.codec).row(number, RowKind::Insert, values, image, &RowOrigin::default(), out),
+                false => Ok(()),
+            },
+        )
+    }
+}
+
+fn too_large(plan: &PageTable) -> ErrorKind {
+    ErrorKind::Catalog(format!(
+        "the server orders the text of its key ({}) in a way that is not known here, so that the table is one page, and it \
+         is larger than 'scan.snapshot.page.bytes' says",
+        plan.keys.iter().flat_map(KeyCodec::names).collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// Refuses a last key that is not behind the one before it or not in the chunk: by such an order rows would be lost.

@@ -1,11 +1,13 @@
-//! Where to cut: a table's chunks, found by walking its key's index in steps of a chunk's size, a few chunks a call.
+//! Where to cut: a table's chunks, found by walking its key's index in steps of a chunk's size, a few chunks a call. A step
+//! reads a chunk's entries of the index and sends one key, the walk reads the index once: exact chunks, however the keys lie,
+//! without statistics that may be old and without a key in memory.
 
 use crate::catalog::Table;
 use crate::catalog::key::KeyCodec;
-use crate::dialect::page::{Bounds, cut};
+use crate::dialect::page::{Bounds, PageRequest, Segment, count, cut};
 use crate::dialect::{Dialect, Literal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::odbc::{ColumnSpec, Connection};
+use crate::odbc::{ColumnSpec, Connection, Field};
 use crate::row::value::Value;
 use crate::snapshot::fetch;
 use crate::split::{Chunk, Key, KeyRange};
@@ -17,6 +19,8 @@ pub struct Splitter<'t> {
     table: &'t Table,
     keys: KeyCodec,
     specs: Vec<ColumnSpec>,
+    /// The key's columns as they are selected.
+    selected: Vec<String>,
     /// `scan.incremental.snapshot.chunk.size`.
     rows: usize,
 }
@@ -27,8 +31,15 @@ impl<'t> Splitter<'t> {
     /// # Errors
     /// `Catalog`: the table cannot be cut.
     pub fn new(dialect: &'t dyn Dialect, table: &'t Table, rows: usize) -> Result<Self> {
-        let specs = table.key.iter().map(|&number| fetch::spec(&table.columns[number]));
+        let columns = || table.key.iter().map(|&number| &table.columns[number]);
+        let specs = columns().map(fetch::spec);
+        let selected = columns().map(|column| {
+            let mut selected = String::new();
+            dialect.push_selected(&column.name, &column.kind, &mut selected);
+            selected
+        });
         Ok(Splitter {
+            selected: selected.collect(),
             dialect,
             table,
             keys: KeyCodec::new(table)?,
@@ -40,11 +51,17 @@ impl<'t> Splitter<'t> {
     }
 
     /// The next `chunks` chunks at most, from the one that begins at `from` on (the first without); the one without an
-    /// upper bound is the table's last.
+    /// upper bound is the table's last. A table whose order is not known is one chunk.
     ///
     /// # Errors
     /// Database errors.
     pub fn cut(&self, connection: &mut Connection, from: Option<&Key>, chunks: usize) -> Result<Vec<Chunk>> {
+        if !self.keys.is_ordered() {
+            return Ok(vec![Chunk {
+                table: self.table.name.clone(),
+                range: KeyRange::ALL,
+            }]);
+        }
         let mut cut = Vec::new();
         let mut lower = from.cloned();
         while cut.len() < chunks {
@@ -73,7 +90,35 @@ impl<'t> Splitter<'t> {
             lower: lower_values.as_deref(),
             upper: None,
         };
-        let sql = cut(self.dialect, &self.table.name, &self.keys.names(), &bounds, self.rows);
+        let mut segments = bounds.segments().into_iter().peekable();
+        let mut skip = self.rows;
+        while let Some(segment) = segments.next() {
+            if let Some(key) = self.key_behind(connection, &segment, skip)? {
+                if lower.is_some_and(|lower| *lower >= key) {
+                    return Err(ErrorKind::Catalog(format!(
+                        "the database orders the key otherwise than expected: {key:?} came behind {lower:?}"
+                    ))
+                    .into());
+                }
+                return Ok(Some(key));
+            }
+            // Fewer rows than a chunk's: they are counted once.
+            if segments.peek().is_some() {
+                skip = skip.saturating_sub(self.count(connection, &segment)?);
+            }
+        }
+        Ok(None)
+    }
+
+    fn key_behind(&self, connection: &mut Connection, segment: &Segment<'_>, skip: usize) -> Result<Option<Key>> {
+        let request = PageRequest {
+            table: &self.table.name,
+            columns: &self.selected,
+            key: &self.keys.names(),
+            segment: *segment,
+            rows: 1,
+        };
+        let sql = cut(self.dialect, &request, skip);
         let mut cursor = connection.query(&sql, &self.specs, 1)?;
         let Some(batch) = cursor.next()?.filter(|batch| batch.rows() > 0) else {
             return Ok(None);
@@ -86,13 +131,15 @@ impl<'t> Splitter<'t> {
         };
         let mut key = Vec::new();
         self.keys.encode(&value, &mut key)?;
-        let key = Key(key.into());
-        if lower.is_some_and(|lower| *lower >= key) {
-            return Err(ErrorKind::Catalog(format!(
-                "the database orders the key otherwise than expected: {key:?} came behind {lower:?}"
-            ))
-            .into());
-        }
-        Ok(Some(key))
+        Ok(Some(Key(key.into())))
+    }
+
+    fn count(&self, connection: &mut Connection, segment: &Segment<'_>) -> Result<usize> {
+        let sql = count(self.dialect, &self.table.name, &self.keys.names(), segment);
+        let rows = connection.rows(&sql, &[ColumnSpec::Int])?;
+        let count = rows.first().and_then(|row| row.first()).and_then(Field::int);
+        count
+            .and_then(|count| usize::try_from(count).ok())
+            .ok_or_else(|| ErrorKind::Internal("the server counted no rows".into()).into())
     }
 }

@@ -42,6 +42,7 @@ pub fn captured() -> Vec<CapturedTable> {
             columns: vec![column("K"), column("V")],
             key: vec![0],
             partitions: Vec::new(),
+            text_order: tidemark::catalog::text_order::TextOrder::BYTES,
         }))
     };
     table_names().iter().enumerate().map(table).collect()

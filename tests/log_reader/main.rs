@@ -47,6 +47,7 @@ fn table() -> CapturedTable {
         ],
         key: vec![0],
         partitions: Vec::new(),
+        text_order: tidemark::catalog::text_order::TextOrder::BYTES,
     }))
 }
 

@@ -70,8 +70,8 @@ impl Dialect for OverStandIn {
         Dameng.keys(table)
     }
 
-    fn byte_order(&self) -> Query {
-        Dameng.byte_order()
+    fn sorted(&self, texts: &[&str]) -> Query {
+        Dameng.sorted(texts)
     }
 
     fn column_type(&self, column: &DictionaryColumn) -> ColumnType {

@@ -68,6 +68,7 @@ pub fn table(columns: impl IntoIterator<Item = (String, ColumnType)>) -> Table {
             .collect(),
         key: vec![0],
         partitions: Vec::new(),
+        text_order: tidemark::catalog::text_order::TextOrder::BYTES,
     }
 }
 

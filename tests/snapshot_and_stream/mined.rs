@@ -58,6 +58,7 @@ fn table() -> Arc<Table> {
         }],
         key: vec![0],
         partitions: Vec::new(),
+        text_order: tidemark::catalog::text_order::TextOrder::BYTES,
     })
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::dialect::mining::{Mining, MiningFault, Operation};
-use crate::dialect::page::{Bounds, PageRequest, cut, page};
+use crate::dialect::page::{Bounds, PageRequest, count, cut, page};
 use crate::error::ErrorKind;
 use crate::odbc::Secret;
 use crate::position::{Scn, Xid};
@@ -93,8 +93,8 @@ fn the_dictionary_is_asked_for_one_exact_table() {
         r#"SELECT C."NAME", I."INFO1" FROM "SYS"."SYSCOLUMNS" C, "SYS"."SYSCOLINFOS" I WHERE C."ID" = I."ID" AND C."COLID" = I."COLID" AND I."ID" = 7"#
     );
     assert_eq!(
-        Dameng.byte_order().sql,
-        "SELECT SF_GET_CASE_SENSITIVE_FLAG(), SF_GET_UNICODE_FLAG()"
+        Dameng.sorted(&["a", "it's"]).sql,
+        r#"SELECT P."N", (SELECT COUNT(*) FROM (SELECT 0 AS "N", CAST('a' AS VARCHAR2) AS "C" FROM DUAL UNION ALL SELECT 1 AS "N", CAST('it''s' AS VARCHAR2) AS "C" FROM DUAL) Q WHERE Q."C" < P."C"), SF_GET_CASE_SENSITIVE_FLAG() FROM (SELECT 0 AS "N", CAST('a' AS VARCHAR2) AS "C" FROM DUAL UNION ALL SELECT 1 AS "N", CAST('it''s' AS VARCHAR2) AS "C" FROM DUAL) P ORDER BY P."C""#
     );
 }
 
@@ -120,38 +120,66 @@ fn a_timestamp_with_a_zone_is_selected_with_its_offset() {
 fn pages_and_cuts() {
     let number = |digits: &str| Literal::Number(digits.into());
     let table = orders();
-    let request = PageRequest {
-        table: &table,
-        columns: &["\"ID\"".to_owned(), "\"v\"".to_owned()],
-        key: &["ID"],
-        bounds: Bounds {
+    let texts = |bounds: Bounds<'_>| -> Vec<String> {
+        let segments = bounds.segments();
+        let pages = segments.iter().map(|&segment| {
+            let request = PageRequest {
+                table: &table,
+                columns: &["\"ID\"".to_owned(), "\"v\"".to_owned()],
+                key: &["A", "B", "C"][..bounds.lower.map_or(1, <[Literal]>::len)],
+                segment,
+                rows: 101,
+            };
+            page(&Dameng, &request)
+        });
+        pages.collect()
+    };
+    assert_eq!(
+        texts(Bounds {
             lower: Some(&[number("5")]),
             upper: Some(&[number("9")]),
-        },
-        rows: 101,
-    };
-    assert_eq!(
-        page(&Dameng, &request),
-        r#"SELECT "ID", "v" FROM "BIZ"."It's" WHERE "ID" >= 5 AND "ID" < 9 ORDER BY "ID" LIMIT 101"#
+        }),
+        [r#"SELECT "ID", "v" FROM "BIZ"."It's" WHERE "A" >= 5 AND "A" < 9 ORDER BY "A" LIMIT 101"#]
     );
-    let open = PageRequest {
-        bounds: Bounds::default(),
-        ..request
-    };
     assert_eq!(
-        page(&Dameng, &open),
-        r#"SELECT "ID", "v" FROM "BIZ"."It's" ORDER BY "ID" LIMIT 101"#
+        texts(Bounds::default()),
+        [r#"SELECT "ID", "v" FROM "BIZ"."It's" ORDER BY "A" LIMIT 101"#]
     );
+    let part = |predicate: &str| {
+        format!(r#"SELECT "ID", "v" FROM "BIZ"."It's" WHERE {predicate} ORDER BY "A", "B", "C" LIMIT 101"#)
+    };
     let bounds = Bounds {
         lower: Some(&[number("1"), Literal::Text("x".into()), number("3")]),
         upper: Some(&[number("7"), Literal::Text("y".into()), number("8")]),
     };
     assert_eq!(
-        cut(&Dameng, &table, &["A", "B", "C"], &bounds, 8096),
-        concat!(
-            r#"SELECT "A", "B", "C" FROM "BIZ"."It's" WHERE "A" >= 1 AND ("A" > 1 OR "B" >= 'x' AND ("B" > 'x' OR "C" >= 3))"#,
-            r#" AND "A" <= 7 AND ("A" < 7 OR "B" <= 'y' AND ("B" < 'y' OR "C" < 8)) ORDER BY "A", "B", "C" LIMIT 1 OFFSET 8096"#
-        )
+        texts(bounds),
+        [
+            part(r#""A" = 1 AND "B" = 'x' AND "C" >= 3"#),
+            part(r#""A" = 1 AND "B" > 'x'"#),
+            part(r#""A" > 1 AND "A" < 7"#),
+            part(r#""A" = 7 AND "B" < 'y'"#),
+            part(r#""A" = 7 AND "B" = 'y' AND "C" < 8"#),
+        ]
+    );
+    let segment = bounds.segments()[1];
+    assert_eq!(
+        cut(
+            &Dameng,
+            &PageRequest {
+                table: &table,
+                columns: &["\"A\"".to_owned()],
+                key: &["A", "B", "C"],
+                segment,
+                rows: 0,
+            },
+            8096
+        ),
+        r#"SELECT "A" FROM "BIZ"."It's" WHERE "A" = 1 AND "B" > 'x' ORDER BY "A", "B", "C" LIMIT 1 OFFSET 8096"#
+    );
+    assert_eq!(
+        count(&Dameng, &table, &["A", "B", "C"], &segment),
+        r#"SELECT COUNT(*) FROM "BIZ"."It's" WHERE "A" = 1 AND "B" > 'x'"#
     );
 }
 

@@ -22,6 +22,7 @@ fn table(columns: &[(&str, ColumnType)]) -> Table {
             .collect(),
         key: vec![0],
         partitions: Vec::new(),
+        text_order: crate::catalog::text_order::TextOrder::BYTES,
     }
 }
 

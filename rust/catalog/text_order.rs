@@ -1,0 +1,161 @@
+//! How a server compares text. Character set, case and blanks were decided when the database was made, and an order by
+//! sound or strokes may have been chosen since: so the server is asked to sort some texts, and the one rule that gives
+//! what it answers is taken.
+
+use crate::catalog::key::compare_texts;
+use crate::dialect::Dialect;
+use crate::error::{ErrorKind, Result};
+use crate::odbc::Connection;
+
+/// How a server compares text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextOrder {
+    /// The character set by whose bytes it is ordered; `None` for an order that is not known here.
+    pub charset: Option<Charset>,
+    /// What case means.
+    pub case: Case,
+    /// Whether blanks at the end of VARCHAR do not count, as those of CHAR never do.
+    pub strips: bool,
+}
+
+impl TextOrder {
+    /// By its bytes in UTF-8, all of them.
+    pub const BYTES: TextOrder = TextOrder {
+        charset: Some(Charset::Utf8),
+        case: Case::Counts,
+        strips: false,
+    };
+}
+
+/// A character set by whose bytes text is ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Charset {
+    /// UTF-8.
+    #[default]
+    Utf8,
+    /// GB18030.
+    Gb18030,
+}
+
+/// What case means where texts are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Case {
+    /// Letters that differ in case differ.
+    #[default]
+    Counts,
+    /// They are equal, in the place of the lower case ones.
+    Lower,
+    /// They are equal, in the place of the upper case ones.
+    Upper,
+}
+
+/// What is sorted. All of it is in GB2312, so that every server has it: blanks and case; letters of which UTF-8 and
+/// GB18030, sound, strokes and an order of words have another one first; and pairs that only such an order takes for equal.
+pub const PROBE: [&str; 15] = [
+    "!", "_", "a", "a ", "A", "B", "~", "e", "é", "\u{ff01}", "一", "亍", "赣", "阿", "龙",
+];
+
+/// Where in the probe stand what case, blanks and nothing at all make equal.
+const LOWER: usize = 2;
+const BLANK: usize = 3;
+const UPPER: usize = 4;
+
+/// A text of the probe as the server placed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Which.
+    pub number: usize,
+    /// How many are less.
+    pub less: i64,
+}
+
+/// Has the server sort the probe.
+///
+/// # Errors
+/// `Catalog` if it takes texts for equal that no rule here does; database errors.
+pub fn measure(connection: &mut Connection, dialect: &dyn Dialect) -> Result<TextOrder> {
+    let query = dialect.sorted(&PROBE);
+    let rows = connection.rows(&query.sql, &query.columns)?;
+    let ignores_case = rows
+        .iter()
+        .any(|row| row.get(2).and_then(|field| field.int()) == Some(0));
+    let placed = rows.iter().map(|row| {
+        let int = |at: usize| row.get(at).and_then(|field| field.int());
+        Some(Placed {
+            number: int(0).and_then(|number| usize::try_from(number).ok())?,
+            less: int(1)?,
+        })
+    });
+    let placed: Vec<Placed> = placed.collect::<Option<_>>().ok_or_else(unsorted)?;
+    judge(&placed, ignores_case)
+}
+
+/// The rule by which the probe was placed, `ignores_case` where the server says that it does; in the order in which it came.
+///
+/// # Errors
+/// As [`measure`].
+pub fn judge(placed: &[Placed], ignores_case: bool) -> Result<TextOrder> {
+    let mut less = [None; PROBE.len()];
+    for text in placed {
+        *less.get_mut(text.number).ok_or_else(unsorted)? = Some(text.less);
+    }
+    if placed.len() != PROBE.len() || less.contains(&None) {
+        return Err(unsorted());
+    }
+    let less = less.map(Option::unwrap_or_default);
+    let strips = less[LOWER] == less[BLANK];
+    let ignores_case = ignores_case || less[LOWER] == less[UPPER];
+    let cases: &[Case] = if ignores_case {
+        &[Case::Lower, Case::Upper]
+    } else {
+        &[Case::Counts]
+    };
+    let in_order = placed.windows(2).all(|pair| pair[0].less <= pair[1].less);
+    for charset in [Charset::Utf8, Charset::Gb18030] {
+        for &case in cases {
+            let order = TextOrder {
+                charset: Some(charset),
+                case,
+                strips,
+            };
+            if in_order && fits(&order, &less) {
+                return Ok(order);
+            }
+        }
+    }
+    let unknown = TextOrder {
+        charset: None,
+        case: cases[0],
+        strips,
+    };
+    match unexpected_tie(&unknown, &less) {
+        None => Ok(unknown),
+        Some((a, b)) => Err(ErrorKind::Catalog(format!(
+            "its key holds text, of which the server takes '{a}' and '{b}' for equal: which other ones is not known"
+        ))
+        .into()),
+    }
+}
+
+fn fits(order: &TextOrder, less: &[i64; PROBE.len()]) -> bool {
+    pairs()
+        .all(|(a, b)| compare_texts(order, PROBE[a], PROBE[b]).is_none_or(|expected| expected == less[a].cmp(&less[b])))
+}
+
+fn unexpected_tie(order: &TextOrder, less: &[i64; PROBE.len()]) -> Option<(&'static str, &'static str)> {
+    let tie = pairs().find(|&(a, b)| {
+        less[a] == less[b] && compare_texts(order, PROBE[a], PROBE[b]).is_some_and(std::cmp::Ordering::is_ne)
+    });
+    tie.map(|(a, b)| (PROBE[a], PROBE[b]))
+}
+
+fn pairs() -> impl Iterator<Item = (usize, usize)> {
+    (0..PROBE.len()).flat_map(|a| (0..a).map(move |b| (a, b)))
+}
+
+fn unsorted() -> crate::error::Error {
+    ErrorKind::Catalog("the server does not say how it sorts texts".into()).into()
+}
+
+#[cfg(test)]
+mod tests;
