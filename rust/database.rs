@@ -78,7 +78,7 @@ impl Database {
     }
 
     fn captured_of(self: &Arc<Self>, mut connection: Connection, found: &Found) -> Result<Captured> {
-        let load = |name| catalog::load(&mut connection, &*self.dialect, name).map(Arc::new);
+        let load = |name| load(&mut connection, &*self.dialect, &self.config, name).map(Arc::new);
         let tables: Vec<Arc<Table>> = found.tables.iter().map(load).collect::<Result<_>>()?;
         let database_name = text(&mut connection, &self.dialect.database_name())?;
         let codec = self.codec(&tables, &database_name)?;
@@ -116,6 +116,15 @@ impl Database {
             columns: output_columns(&self.config, table)?,
         })
     }
+}
+
+/// A table with its key in the order in which it is read.
+fn load(connection: &mut Connection, dialect: &dyn Mining, config: &Config, name: &TableName) -> Result<Table> {
+    let mut table = catalog::load(connection, dialect, name)?;
+    if let Some(column) = &config.chunk_key_column {
+        table.lead_with(column)?;
+    }
+    Ok(table)
 }
 
 /// The columns of a table that go downstream: those that the job declares, or all.

@@ -15,6 +15,7 @@ pub use find::{Found, find};
 pub use load::load;
 
 use crate::catalog::text_order::TextOrder;
+use crate::error::{ErrorKind, Result};
 use crate::split::TableName;
 
 /// A captured table.
@@ -41,6 +42,39 @@ pub struct Partition {
     pub name: String,
     /// The database's number of it.
     pub object_id: u64,
+}
+
+impl Table {
+    /// Puts a column of the key first in the key's order; case counts where two of them differ in nothing else.
+    ///
+    /// # Errors
+    /// `Option`: it is not of the key. By another column a row could move from chunk to chunk and be lost.
+    pub fn lead_with(&mut self, column: &str) -> Result<()> {
+        let name = |place: &usize| self.columns[self.key[*place]].name.as_str();
+        let places = 0..self.key.len();
+        let place = (places.clone().find(|place| name(place) == column)).or_else(|| {
+            let mut alike = places.clone().filter(|place| name(place).eq_ignore_ascii_case(column));
+            alike.next().filter(|_| alike.next().is_none())
+        });
+        let Some(place) = place else {
+            let names: Vec<&str> = places.map(|place| name(&place)).collect();
+            let reason = match names.is_empty() {
+                true => format!("is '{column}', and table {} has no key", self.name),
+                false => format!(
+                    "is '{column}', which is not in the key ({}) of table {}: a row could change its chunk and be lost",
+                    names.join(", "),
+                    self.name
+                ),
+            };
+            return Err(ErrorKind::Option {
+                option: "scan.incremental.snapshot.chunk.key-column".into(),
+                reason,
+            }
+            .into());
+        };
+        self.key[..=place].rotate_right(1);
+        Ok(())
+    }
 }
 
 /// A column.

@@ -55,6 +55,8 @@ pub struct Config {
     pub startup: StartupMode,
     /// `scan.incremental.snapshot.chunk.size`, in rows
     pub chunk_rows: usize,
+    /// `scan.incremental.snapshot.chunk.key-column`
+    pub chunk_key_column: Option<String>,
     /// `table-without-key`
     pub table_without_key: TableWithoutKey,
     /// How pages are read.
@@ -218,6 +220,7 @@ impl Config {
             },
             startup: startup(&options)?,
             chunk_rows: options.integer("scan.incremental.snapshot.chunk.size")? as usize,
+            chunk_key_column: options.optional_text("scan.incremental.snapshot.chunk.key-column")?,
             table_without_key: match options.says("table-without-key", "reread")? {
                 true => TableWithoutKey::Reread,
                 false => TableWithoutKey::Fail,

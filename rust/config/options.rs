@@ -155,6 +155,13 @@ pub const OPTIONS: &[OptionSpec] = &[
         doc: "Rows of a chunk as it is planned, and at most of a page as it is read.",
     },
     OptionSpec {
+        name: "scan.incremental.snapshot.chunk.key-column",
+        kind: OptionKind::Text,
+        default: Default::None,
+        doc: "Column of the key by which tables are cut and read first, the key's other columns behind it; without it the \
+              key's own order. An index should begin with it. A column that is not in the key is refused.",
+    },
+    OptionSpec {
         name: "table-without-key",
         kind: OptionKind::Choice(&["fail", "reread"]),
         default: Default::Text("fail"),

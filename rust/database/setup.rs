@@ -3,7 +3,7 @@
 use crate::catalog::key::KeyCodec;
 use crate::catalog::{self, Found, Table};
 use crate::config::{Config, StartupMode, TableWithoutKey};
-use crate::database::output_columns;
+use crate::database::{load, output_columns};
 use crate::dialect::Query;
 use crate::dialect::mining::{Mining, MiningFault};
 use crate::error::{Error, ErrorKind, Result};
@@ -71,7 +71,7 @@ pub(super) fn check(connection: &mut Connection, dialect: &dyn Mining, config: &
 }
 
 fn table(connection: &mut Connection, dialect: &dyn Mining, config: &Config, name: &TableName) -> Result<Vec<Error>> {
-    let table = match catalog::load(connection, dialect, name) {
+    let table = match load(connection, dialect, config, name) {
         Ok(table) => table,
         Err(error) if error.is_retryable() => return Err(error),
         Err(error) => return Ok(vec![error]),

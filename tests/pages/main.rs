@@ -3,6 +3,8 @@
 mod kinds;
 #[path = "../support/mod.rs"]
 mod support;
+mod text;
+mod walk;
 
 use std::sync::Arc;
 
@@ -73,9 +75,19 @@ fn reader(table: &Arc<Table>, needed: &[bool]) -> PageReader {
     reader_with(Arc::new(Dameng), table, needed)
 }
 
+/// Of all columns, on any server.
+fn reader_on(stand_in: &StandIn, table: &Arc<Table>) -> PageReader {
+    let needed = vec![true; table.columns.len()];
+    reader_over(stand_in, Arc::new(Dameng), table, &needed)
+}
+
 fn reader_with(dialect: Arc<dyn Dialect>, table: &Arc<Table>, needed: &[bool]) -> PageReader {
+    reader_over(StandIn::shared(), dialect, table, needed)
+}
+
+fn reader_over(stand_in: &StandIn, dialect: Arc<dyn Dialect>, table: &Arc<Table>, needed: &[bool]) -> PageReader {
     let codec = Plain(table.clone(), KeyCodec::new(table).unwrap());
-    let connection = StandIn::shared().connect();
+    let connection = stand_in.connect();
     PageReader::new(connection, dialect, Arc::new(codec), &[(table.clone(), needed)], 1024).unwrap()
 }
 
@@ -85,7 +97,15 @@ fn cut(table: &Table, rows: usize, at_once: usize) -> Vec<Chunk> {
 }
 
 fn cut_with(dialect: &dyn Dialect, table: &Table, rows: usize, at_once: usize) -> Vec<Chunk> {
-    let mut connection = StandIn::shared().connect();
+    cut_over(StandIn::shared(), dialect, table, rows, at_once)
+}
+
+fn cut_on(stand_in: &StandIn, table: &Table, rows: usize) -> Vec<Chunk> {
+    cut_over(stand_in, &Dameng, table, rows, 16)
+}
+
+fn cut_over(stand_in: &StandIn, dialect: &dyn Dialect, table: &Table, rows: usize, at_once: usize) -> Vec<Chunk> {
+    let mut connection = stand_in.connect();
     let splitter = Splitter::new(dialect, table, rows).unwrap();
     let mut chunks: Vec<Chunk> = Vec::new();
     loop {

@@ -84,6 +84,7 @@ impl StandIn {
     /// Runs statements as the administrator and returns what they print.
     pub fn psql(&self, sql: &str) -> String {
         let output = Command::new("psql")
+            .env("PGCLIENTENCODING", "UTF8")
             .args(["-XAtq", "-v", "ON_ERROR_STOP=1", &self.connection["PSQL"], "-c", sql])
             .output()
             .unwrap();

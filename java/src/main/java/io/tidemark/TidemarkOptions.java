@@ -74,6 +74,12 @@ public final class TidemarkOptions {
           .withDescription(
               "Rows of a chunk as it is planned, and at most of a page as it is read.");
 
+  public static final ConfigOption<String> SCAN_INCREMENTAL_SNAPSHOT_CHUNK_KEY_COLUMN =
+      ConfigOptions.key("scan.incremental.snapshot.chunk.key-column")
+          .stringType()
+          .noDefaultValue()
+          .withDescription("Column of the key by which tables are cut and read first.");
+
   public static final ConfigOption<String> TABLE_WITHOUT_KEY =
       ConfigOptions.key("table-without-key")
           .stringType()
@@ -201,6 +207,7 @@ public final class TidemarkOptions {
           SCAN_STARTUP_SPECIFIC_OFFSET_SCN,
           SCAN_STARTUP_TIMESTAMP_MILLIS,
           SCAN_INCREMENTAL_SNAPSHOT_CHUNK_SIZE,
+          SCAN_INCREMENTAL_SNAPSHOT_CHUNK_KEY_COLUMN,
           TABLE_WITHOUT_KEY,
           SCAN_SNAPSHOT_CONNECTIONS,
           SCAN_SNAPSHOT_FETCH_SIZE,

@@ -107,6 +107,7 @@ class DamengTableFactoryTest {
     "scan.startup.mode, initial",
     "scan.startup.mode, earliest-offset",
     "scan.incremental.snapshot.chunk.size, 2",
+    "scan.incremental.snapshot.chunk.key-column, ID",
     "connect.timeout, 5 s",
     "server-time-zone, Asia/Shanghai",
     "server-time-zone, GMT+8",
