@@ -12,6 +12,7 @@ use tidemark::enumerator::api::{Action, Enumerator};
 use tidemark::error::Result;
 use tidemark::reader::api::{Message, RowsOut, SourceReader};
 use tidemark::reader::batch::Batch;
+use tidemark::row::layout::DeclaredColumn;
 use tidemark::split::{Split, ToEnumerator, ToReader};
 use tidemark::{enumerator, reader};
 
@@ -207,6 +208,7 @@ impl Job {
     /// Lets a subtask's next unit out or, without one, takes its next message.
     pub fn turn(&mut self, subtask: usize) -> Result<Turn> {
         self.settle()?;
+        let columns = self.config.columns.as_deref().unwrap_or_default();
         let this = &mut self.subtasks[subtask];
         if this.ended {
             return Ok(Turn::Nothing);
@@ -223,7 +225,7 @@ impl Job {
         }
         match this.fetched.pop_front() {
             None | Some(Message::Nothing) => return Ok(Turn::Nothing),
-            Some(Message::Rows(batch)) => this.batch = Some(Going::new(&batch)),
+            Some(Message::Rows(batch)) => this.batch = Some(Going::new(&batch, columns)),
             Some(Message::Events(events)) => self.tell(subtask, events)?,
             Some(Message::End) => this.ended = true,
         }
@@ -362,8 +364,8 @@ impl Drop for Job {
 }
 
 impl Going {
-    fn new(batch: &Batch) -> Going {
-        let units: VecDeque<_> = units(batch).into();
+    fn new(batch: &Batch, columns: &[DeclaredColumn]) -> Going {
+        let units: VecDeque<_> = units(batch, columns).into();
         assert!(!units.is_empty());
         Going {
             number: batch.number(),

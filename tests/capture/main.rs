@@ -11,6 +11,7 @@ mod faults;
 mod hung;
 mod job;
 mod keyless;
+mod keys;
 mod offsets;
 mod partitions;
 mod restarts;

@@ -49,6 +49,7 @@ fn restart_behind_every_unit(schema: &str, parallelism: u32) {
     assert_eq!(transactions, [6, 3, 1, 1]);
 }
 
+/// F32: a chunk goes on in its middle.
 #[test]
 fn restart_at_every_row_of_one_reader() {
     restart_behind_every_unit("EVERY_ROW", 1);

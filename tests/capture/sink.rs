@@ -3,26 +3,19 @@
 use std::collections::BTreeMap;
 
 use tidemark::reader::batch::Batch;
-use tidemark::row::layout::{FlinkType, UNBOUNDED};
+use tidemark::row::layout::{DeclaredColumn, FlinkType};
 
 use crate::binary_row::{Read, read};
-
-/// Columns of the jobs: `ID`, `V`, and the metadata `scn`, `transaction_id` and `table_name`.
-const KINDS: [FlinkType; 5] = [
-    FlinkType::BigInt,
-    FlinkType::VarChar { length: UNBOUNDED },
-    FlinkType::BigInt,
-    FlinkType::BigInt,
-    FlinkType::VarChar { length: UNBOUNDED },
-];
 
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// `+I`, `-U`, `+U`, `-D`
     pub kind: &'static str,
-    /// `ID`
+    /// `ID`, or the number in front of `V` where the key is another one.
     pub id: i64,
+    /// All key columns.
+    pub key: String,
     /// `V`
     pub v: String,
     /// Where its transaction committed; `None` in snapshot rows.
@@ -34,9 +27,11 @@ pub struct Row {
 }
 
 impl Row {
-    fn decode(bytes: &[u8]) -> Row {
-        let (kind, fields) = read(bytes, &KINDS);
-        let [Read::Integer(id), Read::Bytes(v), scn, xid, Read::Bytes(table)] = &fields[..] else {
+    /// Columns of the jobs: the key's, `V`, and the metadata `scn`, `transaction_id` and `table_name`.
+    fn decode(bytes: &[u8], columns: &[DeclaredColumn]) -> Row {
+        let kinds: Vec<FlinkType> = columns.iter().map(|column| column.kind().unwrap()).collect();
+        let (kind, fields) = read(bytes, &kinds);
+        let [key @ .., Read::Bytes(v), scn, xid, Read::Bytes(table)] = &fields[..] else {
             panic!("{fields:?}");
         };
         let number = |field: &Read| match field {
@@ -44,10 +39,16 @@ impl Row {
             Read::Integer(number) => Some(*number),
             other => panic!("{other:?}"),
         };
+        let v = String::from_utf8(v.clone()).unwrap();
+        let id = match columns[0].name.as_str() {
+            "ID" => number(&key[0]),
+            _ => v.split('.').next().and_then(|g| g.parse().ok()),
+        };
         Row {
             kind: ["+I", "-U", "+U", "-D"][usize::from(kind)],
-            id: *id,
-            v: String::from_utf8(v.clone()).unwrap(),
+            id: id.unwrap(),
+            key: format!("{key:?}"),
+            v,
             scn: number(scn),
             xid: number(xid),
             table: String::from_utf8(table.clone()).unwrap(),
@@ -56,7 +57,7 @@ impl Row {
 }
 
 /// The units of a batch: rows that go out in one piece.
-pub fn units(batch: &Batch) -> Vec<Vec<Row>> {
+pub fn units(batch: &Batch, columns: &[DeclaredColumn]) -> Vec<Vec<Row>> {
     let bytes = batch.bytes();
     let int = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let (rows, table) = (int(4), int(16));
@@ -66,8 +67,8 @@ pub fn units(batch: &Batch) -> Vec<Vec<Row>> {
         let row_bytes = &bytes[int(table + 4 * row)..int(table + 4 * (row + 1))];
         let joined = bytes[table + 4 * (rows + 1) + row] == 1;
         match units.last_mut().filter(|_| joined) {
-            Some(unit) => unit.push(Row::decode(row_bytes)),
-            None => units.push(vec![Row::decode(row_bytes)]),
+            Some(unit) => unit.push(Row::decode(row_bytes, columns)),
+            None => units.push(vec![Row::decode(row_bytes, columns)]),
         }
     }
     units

@@ -142,7 +142,7 @@ fn key_change_across_chunks_of_two_readers() {
     }
 }
 
-/// What commits behind `low` and in front of the SELECT is in its rows, what commits behind the SELECT and in front of
+/// F12: what commits behind `low` and in front of the SELECT is in its rows, what commits behind the SELECT and in front of
 /// `high` is not: the correction makes both right, and the stream has nothing of it.
 #[test]
 fn change_between_low_and_high() {

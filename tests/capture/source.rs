@@ -12,6 +12,7 @@ use tidemark::error::Result;
 use tidemark::odbc::{Connection, Secret};
 
 use crate::job::PATIENCE;
+use crate::support::key_kinds::KeyKind;
 use crate::support::stand_in::StandIn;
 
 const ADMIN_PASSWORD: &str = "Sysdba_9pw";
@@ -19,12 +20,16 @@ const ADMIN_PASSWORD: &str = "Sysdba_9pw";
 /// The password that jobs connect with.
 pub const PASSWORD: &str = "Capture+7%pw";
 
-/// A table `T` of `ID` and `V` in a schema of its own.
+/// A table `T` of a key and `V` in a schema of its own.
 pub struct Source {
     /// Where it lives.
     pub stand_in: Arc<StandIn>,
     /// Its schema.
     pub schema: String,
+    /// What its rows are told by.
+    id: &'static str,
+    /// The declarations of the key's columns.
+    declared: Vec<Value>,
 }
 
 fn start() -> StandIn {
@@ -35,11 +40,45 @@ fn start() -> StandIn {
     ])
 }
 
+fn shared() -> Arc<StandIn> {
+    static SHARED: OnceLock<Arc<StandIn>> = OnceLock::new();
+    SHARED.get_or_init(|| Arc::new(start())).clone()
+}
+
+/// `DECIMAL(38, 10)` as a job's configuration has it.
+fn declaration((name, kind, nullable): (&str, &str, bool)) -> Value {
+    let (word, numbers) = kind.trim_end_matches(')').split_once('(').unwrap_or((kind, ""));
+    let mut numbers = numbers.split(", ").filter_map(|number| number.parse::<u8>().ok());
+    let mut column = json!({"name": name, "type": word, "nullable": nullable});
+    if let Some(precision) = numbers.next() {
+        column["precision"] = precision.into();
+    }
+    if let Some(scale) = numbers.next() {
+        column["scale"] = scale.into();
+    }
+    column
+}
+
 impl Source {
     /// On the server that most tests share, with rows 1, 2, … up to `rows`, each of value `v`.
     pub fn shared(schema: &str, rows: u64) -> Source {
-        static SHARED: OnceLock<Arc<StandIn>> = OnceLock::new();
-        Source::on(SHARED.get_or_init(|| Arc::new(start())).clone(), schema, rows)
+        Source::on(shared(), schema, rows)
+    }
+
+    /// On that server, with a key of a kind: `g` of a row from 1 to `rows` stands in front of its value, `g.0`.
+    pub fn of_kind(schema: &str, kind: &KeyKind, rows: u64) -> Source {
+        let stand_in = shared();
+        stand_in.psql(&format!(
+            r#"create schema "{schema}"; create table "{schema}"."T" ({}, "V" varchar(200) not null);
+               insert into "{schema}"."T" select {}, g || '.0' from generate_series(1, {rows}) g; analyze "{schema}"."T""#,
+            kind.columns, kind.values
+        ));
+        Source {
+            stand_in,
+            schema: schema.to_owned(),
+            id: r#"split_part("V", '.', 1)"#,
+            declared: kind.declared().into_iter().map(declaration).collect(),
+        }
     }
 
     /// On a server of its own.
@@ -55,6 +94,8 @@ impl Source {
         Source {
             stand_in,
             schema: schema.to_owned(),
+            id: r#""ID""#,
+            declared: vec![json!({"name": "ID", "type": "BIGINT", "nullable": false})],
         }
     }
 
@@ -99,7 +140,7 @@ impl Source {
 
     /// The table.
     pub fn table(&self) -> BTreeMap<i64, String> {
-        let rows = self.run(r#"select "ID" || '|' || "V" from T "#);
+        let rows = self.run(&format!(r#"select {} || '|' || "V" from T "#, self.id));
         let row = |line: &str| {
             let (id, v) = line.split_once('|').unwrap();
             (id.parse().unwrap(), v.to_owned())
@@ -129,16 +170,17 @@ impl Source {
         for (name, value) in options {
             all.insert((*name).to_owned(), value.clone());
         }
+        let mut columns = self.declared.clone();
+        columns.extend([
+            json!({"name": "V", "type": "STRING"}),
+            json!({"name": "at", "type": "BIGINT", "metadata": "scn"}),
+            json!({"name": "by", "type": "BIGINT", "metadata": "transaction_id"}),
+            json!({"name": "of", "type": "STRING", "metadata": "table_name", "nullable": false}),
+        ]);
         let json = json!({
             "connector": "dameng-cdc",
             "options": all,
-            "columns": [
-                {"name": "ID", "type": "BIGINT", "nullable": false},
-                {"name": "V", "type": "STRING"},
-                {"name": "at", "type": "BIGINT", "metadata": "scn"},
-                {"name": "by", "type": "BIGINT", "metadata": "transaction_id"},
-                {"name": "of", "type": "STRING", "metadata": "table_name", "nullable": false},
-            ],
+            "columns": columns,
             "checkpointing": "aligned",
         });
         Arc::new(Config::from_json(&json.to_string()).unwrap())

@@ -34,6 +34,8 @@ pub struct Watch {
     pub before_select: Option<AtPage>,
     /// Called once it has ended: in front of `high`.
     pub after_select: Option<AtPage>,
+    /// Called once a page's `high` was asked for: in front of the log's advance.
+    pub after_high: Option<Box<dyn Fn() + Send + Sync>>,
     /// How often a log reader was told of a transaction that is committed and not visible.
     pub still_open: AtomicUsize,
     /// How far a log reader has read completely, for the newest one that said so.
@@ -176,7 +178,11 @@ impl LogReader for WatchedLog {
     }
 
     fn visible_end(&mut self) -> Result<Scn> {
-        self.log.visible_end()
+        let end = self.log.visible_end()?;
+        if let Some(after) = &self.watch.after_high {
+            after();
+        }
+        Ok(end)
     }
 
     fn still_open(&mut self) -> Result<Vec<String>> {
