@@ -152,7 +152,8 @@ fn key(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName, col
     };
     let mut serving: Vec<Vec<usize>> = keys.into_iter().filter(serves).map(|key| key.2).collect();
     // Where none can be ordered, the first one is named in the error.
-    let orderable = |key: &Vec<usize>| key.iter().all(|&column| is_orderable(&columns[column].kind));
+    let is_known = |&column: &usize| is_orderable(&columns[column].kind) && !columns[column].is_virtual;
+    let orderable = |key: &Vec<usize>| key.iter().all(is_known);
     let best = serving.iter().position(orderable).unwrap_or(0);
     Ok(match serving.is_empty() {
         true => Vec::new(),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::catalog::Table;
 use crate::catalog::key::KeyCodec;
-use crate::dialect::page::{Bounds, PageRequest, Segment, page, whole};
 use crate::dialect::Dialect;
+use crate::dialect::page::{Bounds, PageRequest, Segment, page, whole};
 use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{self, ColumnSpec, Connection};
 use crate::row::value::{Image, ValueBuffer};
@@ -232,7 +232,7 @@ impl Reading<'_> {
 
     /// Reads the table and keeps what of it is in the chunk, in the order of its keys here: what the database has for an
     /// order is not known.
-    fn whole(
+    fn unordered(
         &self,
         connection: &mut Connection,
         sql: &str,
@@ -280,7 +280,11 @@ fn too_large(plan: &PageTable) -> ErrorKind {
     ErrorKind::Catalog(format!(
         "the server orders the text of its key ({}) in a way that is not known here, so that the table is one page, and it \
          is larger than 'scan.snapshot.page.bytes' says",
-        plan.keys.iter().flat_map(KeyCodec::names).collect::<Vec<_>>().join(", ")
+        plan.keys
+            .iter()
+            .flat_map(KeyCodec::names)
+            .collect::<Vec<_>>()
+            .join(", ")
     ))
 }
 

@@ -302,7 +302,7 @@ fn days_where_calendars_part_are_one_key_in_both_phases() {
 #[test]
 fn changes_behind_the_high_watermark_come_once() {
     for mode in ["initial", "snapshot"] {
-        let source = Source::shared(&format!("BEHIND_HIGH_{mode}"), 100);
+        let source = Source::shared(&format!("BEHIND_HIGH_{}", mode.to_uppercase()), 100);
         let mut writer = source.writer();
         let after_high = once(move || {
             writer.run("begin");

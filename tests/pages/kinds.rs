@@ -74,6 +74,10 @@ impl Dialect for OverStandIn {
         Dameng.sorted(texts)
     }
 
+    fn push_selected(&self, name: &str, kind: &ColumnType, out: &mut String) {
+        Dameng.push_selected(name, kind, out);
+    }
+
     fn column_type(&self, column: &DictionaryColumn) -> ColumnType {
         Dameng.column_type(column)
     }

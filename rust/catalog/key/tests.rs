@@ -465,6 +465,7 @@ fn keys_of_another_make_are_refused_by_name() {
             name: name.into(),
             kind,
             nullable: false,
+            is_virtual: false,
         };
         let table = Table {
             name: Arc::new(TableName {
