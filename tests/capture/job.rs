@@ -160,15 +160,15 @@ impl Job {
     fn settle(&mut self) -> Result<()> {
         let listed: Vec<u32> = (0..self.subtasks.len() as u32).collect();
         self.enumerator.listed(&listed);
+        // Tables are cut while chunks of them are read.
+        if std::mem::take(&mut self.cut) {
+            self.enumerator.cut()?;
+            let actions = self.enumerator.cut_done()?;
+            self.actions.extend(actions);
+        }
         loop {
             let Some(action) = self.actions.pop_front() else {
-                if !std::mem::take(&mut self.cut) {
-                    return Ok(());
-                }
-                self.enumerator.cut()?;
-                let actions = self.enumerator.cut_done()?;
-                self.actions.extend(actions);
-                continue;
+                return Ok(());
             };
             let Action::Decided(decided) = action else {
                 self.cut = true;
