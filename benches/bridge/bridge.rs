@@ -142,6 +142,7 @@ fn codec() -> Codec {
             .into(),
         key: vec![0],
         partitions: Vec::new(),
+        text_order: tidemark::catalog::text_order::TextOrder::BYTES,
     };
     let declared: Vec<DeclaredColumn> = serde_json::from_str(
         r#"[{"name":"ID","type":"BIGINT"},{"name":"CUSTOMER","type":"STRING"},

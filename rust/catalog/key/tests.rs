@@ -475,6 +475,7 @@ fn keys_of_another_make_are_refused_by_name() {
             object_id: 1,
             columns: vec![column("A", first), column("B", INTEGER)],
             key: order.into(),
+            partitions: Vec::new(),
             text_order: TextOrder::BYTES,
         };
         KeyCodec::new(&table).unwrap()
