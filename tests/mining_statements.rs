@@ -5,11 +5,11 @@ mod support;
 
 use support::stand_in::StandIn;
 use tidemark::dialect::dameng::Dameng;
-use tidemark::dialect::local_micros;
 use tidemark::dialect::mining::{Mining, MiningFault, Operation, contents};
 use tidemark::error::{Error, ErrorKind};
 use tidemark::odbc::{Connection, Field};
 use tidemark::position::Scn;
+use tidemark::row::zone::Zone;
 use tidemark::split::TableName;
 
 fn number(connection: &mut Connection, query: tidemark::dialect::Query) -> i64 {
@@ -101,7 +101,9 @@ fn a_session_gives_the_records_of_the_captured_tables_and_every_transactions_end
             assert!(scn >= from);
             let xid = Dameng.xid(column(contents::XID).bytes(row).unwrap()).unwrap();
             let operation = Dameng.operation(column(contents::OPERATION).int(row).unwrap()).unwrap();
-            let micros = local_micros(column(contents::TIMESTAMP).bytes(row).unwrap()).unwrap();
+            let micros = Zone::UTC
+                .epoch_micros(column(contents::TIMESTAMP).bytes(row).unwrap())
+                .unwrap();
             assert!(micros > 1_700_000_000_000_000);
             match operation {
                 Operation::Insert => {

@@ -1,7 +1,5 @@
 //! Values as they are put into a statement.
 
-use crate::error::{ErrorKind, Result};
-
 /// A value that a dialect can write down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Literal {
@@ -21,52 +19,6 @@ pub enum Literal {
     Timestamp(String),
     /// `YYYY-MM-DD hh:mm:ss[.f{1,9}] ±hh:mm`.
     TimestampZoned(String),
-}
-
-/// Reads `YYYY-MM-DD hh:mm:ss[.f{1,9}]` as microseconds since 1970 in the zone that it was written in.
-///
-/// # Errors
-/// It is not of that form.
-pub fn local_micros(text: &[u8]) -> Result<i64> {
-    parse(text).ok_or_else(|| {
-        ErrorKind::CorruptLog(format!(
-            "'{}' is not a time of the form YYYY-MM-DD hh:mm:ss.ffffff",
-            String::from_utf8_lossy(text)
-        ))
-        .into()
-    })
-}
-
-fn parse(text: &[u8]) -> Option<i64> {
-    let number = |from: usize, to: usize| {
-        text.get(from..to)?.iter().try_fold(0i64, |number, byte| {
-            byte.is_ascii_digit().then(|| number * 10 + i64::from(byte - b'0'))
-        })
-    };
-    let is = |at: usize, byte: u8| text.get(at) == Some(&byte);
-    let shaped = is(4, b'-') && is(7, b'-') && is(10, b' ') && is(13, b':') && is(16, b':');
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    let fraction = match text.get(19..)? {
-        [] => 0,
-        [b'.', digits @ ..] if (1..=9).contains(&digits.len()) => {
-            let mut micros = 0;
-            for place in 0..9 {
-                let digit = *digits.get(place).unwrap_or(&b'0');
-                if !digit.is_ascii_digit() {
-                    return None;
-                }
-                if place < 6 {
-                    micros = micros * 10 + i64::from(digit - b'0');
-                }
-            }
-            micros
-        }
-        _ => return None,
-    };
-    let valid =
-        shaped && (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second < 60;
-    valid.then(|| ((days(year, month, day) * 24 + hour) * 60 + minute) * 60_000_000 + second * 1_000_000 + fraction)
 }
 
 /// Days from 1970-01-01 to a day of the Gregorian calendar.
@@ -95,25 +47,6 @@ pub(crate) fn date_of(days: i64) -> (i64, i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_read_to_the_microsecond() {
-        let micros = |text: &str| local_micros(text.as_bytes());
-        assert_eq!(micros("1970-01-01 00:00:00").unwrap(), 0);
-        assert_eq!(micros("2024-02-29 23:59:59.5").unwrap(), 1_709_251_199_500_000);
-        assert_eq!(micros("2026-01-02 10:20:30.123456789").unwrap(), 1_767_349_230_123_456);
-        assert_eq!(micros("1969-12-31 23:59:59.999999").unwrap(), -1);
-        for wrong in [
-            "",
-            "2024-02-29",
-            "2024-13-01 00:00:00",
-            "2024-01-01T00:00:00",
-            "2024-01-01 00:00:00.",
-            "2024-01-01 0a:00:00",
-        ] {
-            assert!(micros(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn days_and_dates_are_inverse() {

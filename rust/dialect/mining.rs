@@ -159,6 +159,6 @@ pub mod contents {
     pub const CONTINUED: usize = 12;
     /// Zero or NULL, or why the record could not be read; integer.
     pub const STATUS: usize = 13;
-    /// The record's time in the server's zone; text, for [`crate::dialect::local_micros`].
+    /// The record's time in the server's zone; text, for [`crate::row::zone::Zone::epoch_micros`].
     pub const TIMESTAMP: usize = 14;
 }

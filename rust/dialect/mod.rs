@@ -8,7 +8,7 @@ pub mod mining;
 pub mod page;
 
 pub use column_type::{ColumnType, IntervalField};
-pub use literal::{Literal, local_micros};
+pub use literal::Literal;
 pub(crate) use literal::{date_of, days};
 
 use std::fmt;

@@ -137,7 +137,7 @@ pub fn value(random: &mut Random, form: Form, depth: usize) -> Meaning {
                 .then(|| format!("LOB_ID: {}", digits(random, 9)).into_bytes());
             Meaning::OutOfRow(random.once_in(2), handle)
         }
-        (Form::Capitals, 6) => Meaning::Bare(random.pick(&["TRUE", "FALSE"]).into()),
+        (Form::Capitals, 6) => Meaning::Bare(random.pick(&["TRUE", "FALSE", "NaN", "-Infinity", "inf"]).into()),
         (Form::Capitals, _) => Meaning::Bare(number(random).into_bytes()),
         (Form::Calls, 0) => Meaning::Unsupported,
         (Form::Calls, 1) => Meaning::Call(b"EMPTY_CLOB".to_vec(), vec![]),

@@ -63,7 +63,7 @@ fn corpus(random: &mut Random) -> Vec<Origin> {
     corpus
 }
 
-const SYNTAX: [&str; 40] = [
+const SYNTAX: [&str; 42] = [
     "'",
     "''",
     "\"",
@@ -102,6 +102,8 @@ const SYNTAX: [&str; 40] = [
     "1",
     "E5",
     "TRUE",
+    "NaN",
+    "-Infinity",
     "\"A\"",
     "F(",
 ];

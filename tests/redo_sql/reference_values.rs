@@ -1,7 +1,7 @@
 //! The values of the reference parser.
 //!
 //! ```text
-//! value      = NULL | TRUE | FALSE | Unsupported Type | text | number | "0x" hex | type text | INTERVAL … | OUT_CLOB … | expression | call
+//! value      = NULL | TRUE | FALSE | [sign] (NAN | INF | INFINITY) | Unsupported Type | text | number | "0x" hex | type text | INTERVAL … | OUT_CLOB … | expression | call
 //! type       = DATE | TIME | TIMESTAMP | DATETIME
 //! expression = operand {"||" operand};  operand = text | UNISTR "(" text ")"
 //! call       = name {"." name} "(" [value {"," value}] ")"
@@ -98,6 +98,13 @@ impl Reference<'_> {
             .strip_prefix(b"-")
             .or(literal.strip_prefix(b"+"))
             .unwrap_or(literal);
+        let is_signed = unsigned.len() < literal.len();
+        let infinite = ["NAN", "INF", "INFINITY"]
+            .iter()
+            .any(|word| unsigned.eq_ignore_ascii_case(word.as_bytes()));
+        if is_signed && infinite {
+            return Some(Meaning::Bare(literal.to_vec()));
+        }
         let mut parts = unsigned.splitn(2, |byte| matches!(byte, b'e' | b'E'));
         let (mantissa, exponent) = (parts.next()?, parts.next());
         let all_digits = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_digit);
@@ -128,6 +135,7 @@ impl Reference<'_> {
             }
             "OUT_CLOB" | "OUT_BLOB" if next != Some(b'.') => self.out_of_row(word == "OUT_BLOB"),
             "NULL" if !plain_call => Some(Meaning::Null),
+            "NAN" | "INF" | "INFINITY" if !plain_call => Some(Meaning::Bare(self.text[start..self.at].to_vec())),
             "TRUE" | "FALSE" if !plain_call => Some(Meaning::Bare(word.as_bytes().to_vec())),
             "UNSUPPORTED" if !plain_call => self.keyword("TYPE").map(|()| Meaning::Unsupported),
             "DATE" if !plain_call => self.typed("DATE"),

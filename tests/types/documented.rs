@@ -69,6 +69,8 @@ fn table(kind: ColumnType) -> Table {
             is_virtual: false,
         }],
         key: vec![0],
+        text_order: Default::default(),
+        partitions: Vec::new(),
     }
 }
 

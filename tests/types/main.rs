@@ -8,5 +8,6 @@ mod support;
 mod columns;
 mod documented;
 mod phases;
+mod texts;
 mod times;
 mod values;

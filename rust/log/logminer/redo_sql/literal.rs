@@ -116,6 +116,9 @@ impl<'a> Cursor<'a> {
         }
         if matches!(self.peek(), Some(b'+' | b'-')) {
             self.at += 1;
+            if self.peek().is_some_and(|byte| byte.is_ascii_alphabetic()) {
+                return self.infinite(start);
+            }
         }
         let mut digits = self.digits();
         if self.peek() == Some(b'.') {
@@ -131,6 +134,16 @@ impl<'a> Cursor<'a> {
             good &= self.digits() > 0;
         }
         if !good || self.peek().is_some_and(|byte| is_word(byte) || byte == b'.') {
+            return self.fail(Fault::BadNumber);
+        }
+        Ok(Token::new(Kind::NUMBER, start, self.at))
+    }
+
+    /// What binary floating-point columns hold beside numbers, behind its sign.
+    #[cold]
+    fn infinite(&mut self, start: usize) -> Result<Token, Failed> {
+        if !is_infinite(self.word()) {
+            self.at = start;
             return self.fail(Fault::BadNumber);
         }
         Ok(Token::new(Kind::NUMBER, start, self.at))
@@ -208,6 +221,9 @@ impl<'a> Cursor<'a> {
                 start,
                 start,
             ));
+        }
+        if is_infinite(word) {
+            return Ok(Token::new(Kind::NUMBER, start, self.at));
         }
         let end = self.at;
         self.skip_blank();
@@ -370,6 +386,12 @@ impl<'a> Cursor<'a> {
         }
         Ok(Token::call(start, self.at, name_len))
     }
+}
+
+fn is_infinite(word: &[u8]) -> bool {
+    ["NAN", "INF", "INFINITY"]
+        .iter()
+        .any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 /// Words that may stand before a parenthesis and still are no plain call.
