@@ -84,6 +84,7 @@ fn long_values_are_never_cut() {
         let mut cursor = connection.query(&sql, &specs, batch_rows).unwrap();
         let mut seen = Vec::new();
         while let Some(batch) = cursor.next().unwrap() {
+            assert_eq!(batch.rows(), 1, "the long values of one row are in memory at once");
             for row in 0..batch.rows() {
                 let length = batch.column(0).int(row).unwrap() as usize;
                 assert_eq!(batch.column(1).text(row).unwrap(), Some("ж".repeat(length).as_str()));
@@ -94,6 +95,25 @@ fn long_values_are_never_cut() {
             }
         }
         assert_eq!(seen, lengths);
+    }
+}
+
+#[test]
+fn the_short_columns_of_a_row_can_be_had_alone() {
+    let mut connection = Server::shared().connect();
+    let sql = "select n, repeat('x', n * 5000) from generate_series(1, 9) n order by n";
+    let specs = [ColumnSpec::Int, ColumnSpec::LongText];
+    for batch_rows in [1, 4, 100] {
+        let mut cursor = connection.query(sql, &specs, batch_rows).unwrap();
+        for n in 1..10 {
+            let batch = if n % 3 == 0 { cursor.next_short() } else { cursor.next() };
+            let batch = batch.unwrap().unwrap();
+            assert_eq!((batch.rows(), batch.column(0).int(0)), (1, Some(n)));
+            if n % 3 > 0 {
+                assert_eq!(batch.column(1).bytes(0).unwrap().len(), n as usize * 5000);
+            }
+        }
+        assert!(cursor.next().unwrap().is_none());
     }
 }
 

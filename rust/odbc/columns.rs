@@ -1,5 +1,7 @@
 //! Column buffers, and the rows of one batch in them.
 
+use std::ops::Range;
+
 use odbc_api::buffers::{BinColumn, BoxColumnBuffer, BufferDesc, ColumnBuffer as _, Indicator, Slice, TextColumn};
 use odbc_api::handles::{CDataMut, SqlResult, Statement, StatementImpl};
 use odbc_api::sys::NULL_DATA;
@@ -99,13 +101,13 @@ impl ColumnBuffer {
         }
     }
 
-    /// The rows whose value did not fit.
-    pub(super) fn truncated(&self, rows: usize) -> Vec<usize> {
+    /// Those of the rows whose value did not fit.
+    pub(super) fn truncated(&self, rows: Range<usize>) -> Vec<usize> {
         match self {
-            ColumnBuffer::Text(column) if column.has_truncated_values(rows).is_some() => (0..rows)
+            ColumnBuffer::Text(column) if column.has_truncated_values(rows.end).is_some() => rows
                 .filter(|&row| column.indicator_at(row).is_truncated(column.max_len()))
                 .collect(),
-            ColumnBuffer::Binary(column) if column.has_truncated_values(rows).is_some() => (0..rows)
+            ColumnBuffer::Binary(column) if column.has_truncated_values(rows.end).is_some() => rows
                 .filter(|&row| column.indicator_at(row).is_truncated(column.max_len()))
                 .collect(),
             _ => Vec::new(),
@@ -133,9 +135,11 @@ unsafe fn bind(statement: &mut StatementImpl<'_>, number: u16, column: &mut impl
     unsafe { statement.bind_col(number, column) }
 }
 
-/// The rows that one fetch brought.
+/// Rows that a fetch brought: all of them, or one where long values are among them.
 #[derive(Clone, Copy)]
 pub struct Batch<'b> {
+    /// Its first row among those in the buffers.
+    pub(super) first: usize,
     pub(super) rows: usize,
     pub(super) columns: &'b [ColumnBuffer],
     pub(super) long: &'b LongValues,
@@ -157,7 +161,7 @@ impl<'b> Batch<'b> {
         let kind = match &self.columns[number] {
             ColumnBuffer::Int(column) => {
                 column
-                    .slice(self.rows)
+                    .slice(self.first + self.rows)
                     .as_nullable_slice::<i64>()
                     .map_or(Kind::Streamed, |slice| {
                         let (values, indicators) = slice.raw_values();
@@ -169,6 +173,7 @@ impl<'b> Batch<'b> {
             ColumnBuffer::Streamed => Kind::Streamed,
         };
         Column {
+            first: self.first,
             rows: self.rows,
             kind,
             long: self.long.of_column(number),
@@ -180,6 +185,7 @@ impl<'b> Batch<'b> {
 /// One column of a batch. Rows beyond the batch's are not to be asked for.
 #[derive(Clone, Copy)]
 pub struct Column<'b> {
+    first: usize,
     rows: usize,
     kind: Kind<'b>,
     long: &'b [LongValue],
@@ -198,7 +204,10 @@ impl<'b> Column<'b> {
     /// An integer; `None` for NULL, and for columns that were not fetched as integers.
     pub fn int(&self, row: usize) -> Option<i64> {
         match self.kind {
-            Kind::Int(values, indicators) => (indicators[row] != NULL_DATA).then(|| values[row]),
+            Kind::Int(values, indicators) => {
+                let row = self.first + row;
+                (indicators[row] != NULL_DATA).then(|| values[row])
+            }
             _ => None,
         }
     }
@@ -206,6 +215,7 @@ impl<'b> Column<'b> {
     /// Text or bytes, whole; `None` for NULL, and for columns that were fetched as integers.
     pub fn bytes(&self, row: usize) -> Option<&'b [u8]> {
         debug_assert!(row < self.rows);
+        let row = self.first + row;
         if !self.long.is_empty() {
             if let Ok(found) = self.long.binary_search_by_key(&row, |value| value.row) {
                 return self.long[found].range.map(|(start, end)| &self.bytes[start..end]);
@@ -220,10 +230,11 @@ impl<'b> Column<'b> {
 
     /// Whether the value is NULL.
     pub fn is_null(&self, row: usize) -> bool {
+        let at = self.first + row;
         match self.kind {
-            Kind::Int(_, indicators) => indicators[row] == NULL_DATA,
-            Kind::Text(column) => column.indicator_at(row) == Indicator::Null,
-            Kind::Binary(column) => column.indicator_at(row) == Indicator::Null,
+            Kind::Int(_, indicators) => indicators[at] == NULL_DATA,
+            Kind::Text(column) => column.indicator_at(at) == Indicator::Null,
+            Kind::Binary(column) => column.indicator_at(at) == Indicator::Null,
             Kind::Streamed => self.bytes(row).is_none(),
         }
     }

@@ -26,7 +26,10 @@ pub struct Connection {
     pub(super) specs: Vec<ColumnSpec>,
     pub(super) columns: Vec<ColumnBuffer>,
     pub(super) batch_rows: usize,
+    /// How many rows the last fetch brought.
     pub(super) fetched: Box<usize>,
+    /// The first of them that was not handed out.
+    pub(super) next_row: usize,
     pub(super) long: LongValues,
     pub(super) open: bool,
 }
@@ -77,6 +80,7 @@ impl Connection {
             columns: Vec::new(),
             batch_rows: 0,
             fetched: Box::new(0),
+            next_row: 0,
             long: LongValues::default(),
             open: false,
         };

@@ -1,5 +1,7 @@
 //! Long values: those that did not fit into their column's buffer, read whole by calls of their own.
 
+use std::ops::Range;
+
 use odbc_api::handles::{SqlResult, Statement};
 use odbc_api::sys::{
     CDataType, Lock, NO_TOTAL, NULL_DATA, Operation, Pointer, SQLGetData, SQLSetPos, SetPosIRow, SqlReturn,
@@ -10,6 +12,9 @@ use crate::odbc::connection::{Connection, SqlOutcome};
 
 /// First piece of a long value whose length the driver does not tell.
 const PIECE: usize = 64 << 10;
+
+/// What is kept of the memory that long values took.
+const KEPT: usize = 1 << 20;
 
 /// Values of one batch that did not fit into their buffers, or of streamed columns.
 #[derive(Default)]
@@ -30,6 +35,7 @@ pub(super) struct LongValue {
 impl LongValues {
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
+        self.bytes.shrink_to(KEPT);
         self.entries.clear();
     }
 
@@ -47,16 +53,16 @@ impl LongValues {
 }
 
 impl Connection {
-    /// Reads the values of a fetched batch that are longer than their buffers, and those of streamed columns.
-    pub(super) fn read_long_values(&mut self, rows: usize) -> Result<()> {
+    /// Reads the values of fetched rows that are longer than their buffers, and those of streamed columns.
+    pub(super) fn read_long_values(&mut self, rows: Range<usize>) -> Result<()> {
         for column in 0..self.columns.len() {
             if self.columns[column].is_streamed() {
-                for row in 0..rows {
+                for row in rows.clone() {
                     self.read_long_value(column, row, PIECE)?;
                 }
                 continue;
             }
-            for row in self.columns[column].truncated(rows) {
+            for row in self.columns[column].truncated(rows.clone()) {
                 let length = self.columns[column].length(row);
                 if !self.rereads {
                     return Err(too_long(column, length));

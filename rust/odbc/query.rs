@@ -1,5 +1,7 @@
 //! Statements and their results.
 
+use std::ops::Range;
+
 use odbc_api::handles::{SqlResult, SqlText, Statement, StatementImpl};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -70,31 +72,59 @@ impl Connection {
         bound
     }
 
-    /// The next rows of the statement that was started; `None` behind its last one.
+    /// The next rows of the statement that was started, one at a time where a column is long, so that the long values
+    /// of one row are in memory at once; `None` behind its last one.
     ///
     /// # Errors
     /// `Statement`, `Timeout`, or `Closed`; a value longer than its column's spec where the driver cannot read it
     /// again (SQLSTATE 22001).
     pub fn fetch(&mut self) -> Result<Option<Batch<'_>>> {
+        let Some(rows) = self.advance()? else { return Ok(None) };
+        self.read_long_values(rows.clone())?;
+        Ok(Some(self.batch(rows)))
+    }
+
+    /// As [`Connection::fetch`], but what does not fit into its column's buffer is not read and shows as NULL or cut:
+    /// for those who want the short columns only.
+    ///
+    /// # Errors
+    /// As for [`Connection::fetch`].
+    pub fn fetch_short(&mut self) -> Result<Option<Batch<'_>>> {
+        let rows = self.advance()?;
+        Ok(rows.map(|rows| self.batch(rows)))
+    }
+
+    fn batch(&self, rows: Range<usize>) -> Batch<'_> {
+        Batch {
+            first: rows.start,
+            rows: rows.len(),
+            columns: &self.columns,
+            long: &self.long,
+        }
+    }
+
+    /// The next rows in the buffers.
+    fn advance(&mut self) -> Result<Option<Range<usize>>> {
         if !self.open {
             return Ok(None);
         }
-        *self.fetched = 0;
         self.long.clear();
-        // SAFETY: The bound columns and `fetched` are fields of this connection and on the heap; they are unbound
-        // before they are replaced, and the statement is freed before they are.
-        let result = self.call(|statement| unsafe { statement.fetch() })?;
-        let SqlOutcome::Success = result else {
-            self.finish()?;
-            return Ok(None);
-        };
-        let rows = *self.fetched;
-        self.read_long_values(rows)?;
-        Ok(Some(Batch {
-            rows,
-            columns: &self.columns,
-            long: &self.long,
-        }))
+        if self.next_row == *self.fetched {
+            *self.fetched = 0;
+            self.next_row = 0;
+            // SAFETY: The bound columns and `fetched` are fields of this connection and on the heap; they are unbound
+            // before they are replaced, and the statement is freed before they are.
+            let result = self.call(|statement| unsafe { statement.fetch() })?;
+            let SqlOutcome::Success = result else {
+                self.finish()?;
+                return Ok(None);
+            };
+        }
+        let first = self.next_row;
+        let any_long = self.specs.last().is_some_and(|spec| spec.is_long());
+        let most = if any_long { first + 1 } else { usize::MAX };
+        self.next_row = most.min(*self.fetched);
+        Ok(Some(first..self.next_row))
     }
 
     /// Gives up what is left of the result.
@@ -102,6 +132,9 @@ impl Connection {
     /// # Errors
     /// `Statement`.
     pub fn finish(&mut self) -> Result<()> {
+        *self.fetched = 0;
+        self.next_row = 0;
+        self.long.clear();
         if !std::mem::take(&mut self.open) {
             return Ok(());
         }
@@ -251,6 +284,14 @@ impl Cursor<'_> {
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Batch<'_>>> {
         self.connection.fetch()
+    }
+
+    /// The next rows without what does not fit into its column's buffer.
+    ///
+    /// # Errors
+    /// As for [`Connection::fetch_short`].
+    pub fn next_short(&mut self) -> Result<Option<Batch<'_>>> {
+        self.connection.fetch_short()
     }
 }
 

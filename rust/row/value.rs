@@ -27,6 +27,9 @@ pub enum Value<'a> {
     Timestamp(&'a [u8]),
 }
 
+/// What is kept of the memory that values took.
+const KEPT: usize = 1 << 20;
+
 /// Values by column number, their bytes in one buffer: what a transaction's changes are kept in, without an
 /// allocation a value.
 #[derive(Clone, Debug, Default)]
@@ -65,9 +68,10 @@ pub struct Image {
 }
 
 impl ValueBuffer {
-    /// Drops all values and keeps the memory.
+    /// Drops all values and keeps the memory, but not that of large ones.
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.bytes.shrink_to(KEPT);
         self.cells.clear();
     }
 
@@ -106,7 +110,8 @@ impl ValueBuffer {
         let (tag, bytes): (Tag, &[u8]) = match value {
             Value::Absent => (Tag::Absent, b""),
             Value::Null => (Tag::Null, b""),
-            Value::Unavailable => (Tag::Unavailable, b""),
+            // A byte, so that no two of them stand at one place: see `shares`.
+            Value::Unavailable => (Tag::Unavailable, b"?"),
             Value::Int(value) => {
                 return self.put(image, column, Tag::Int, |out| {
                     out.extend_from_slice(&value.to_le_bytes())
@@ -158,6 +163,18 @@ impl ValueBuffer {
         }
     }
 
+    /// Whether a column of an image that began as a copy of another one still is that one's, though it may be that nobody
+    /// knows the value.
+    pub fn shares(&self, a: Image, b: Image, column: usize) -> bool {
+        let [a, b] = [a, b].map(|image| self.cells[image.first as usize + column]);
+        (a.tag, a.start, a.length) == (b.tag, b.start, b.length)
+    }
+
+    /// Gives a column of an image the value that it has in another one; the bytes are shared, not copied.
+    pub fn share(&mut self, from: Image, to: Image, column: usize) {
+        self.cells[to.first as usize + column] = self.cells[from.first as usize + column];
+    }
+
     /// How many values an image has.
     pub fn arity(&self, image: Image) -> usize {
         image.arity as usize
@@ -185,5 +202,21 @@ mod tests {
         assert_eq!(buffer.get(after, 1), Value::Number(b"12.50"));
         assert_eq!(buffer.get(after, 2), Value::Null);
         assert_eq!(buffer.get(after, 3), Value::Text(b"it's"));
+    }
+
+    #[test]
+    fn a_copy_shares_what_was_not_set_again() {
+        let mut buffer = ValueBuffer::default();
+        let before = buffer.begin(3);
+        for column in 0..3 {
+            buffer.set(before, column, Value::Unavailable);
+        }
+        let after = buffer.begin_copy(before);
+        buffer.set(after, 1, Value::Unavailable);
+        buffer.set(after, 2, Value::Text(b""));
+        let shares = |buffer: &ValueBuffer| [0, 1, 2].map(|column| buffer.shares(before, after, column));
+        assert_eq!(shares(&buffer), [true, false, false]);
+        buffer.share(before, after, 1);
+        assert_eq!(shares(&buffer), [true, true, false]);
     }
 }

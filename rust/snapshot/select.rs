@@ -16,7 +16,7 @@ use crate::row::{RowCodec, RowKind, RowOrigin};
 use crate::snapshot::{PageLimit, PageRows, PageSource, Piece, fetch};
 use crate::split::{Chunk, Key, TableName};
 
-/// Rows a fetch where values of any length are among them: all those of a batch are in memory at once.
+/// Rows a fetch where values of any length are among them: the driver may hold all of them whole.
 const LONG_BATCH_ROWS: usize = 16;
 
 /// Reads pages of the captured tables.
@@ -212,22 +212,25 @@ impl Reading<'_> {
     ) -> Result<Option<Key>> {
         let most = self.limit.rows.max(1);
         let mut cursor = connection.query(sql, &self.plan.specs, self.plan.batch_rows.min(rows))?;
-        while let Some(batch) = cursor.next()? {
+        loop {
+            // Of the row behind a full page only the key is wanted.
+            let full = !into.is_empty() && (into.len() >= most || into.size() >= self.limit.bytes);
+            let batch = if full { cursor.next_short()? } else { cursor.next()? };
+            let Some(batch) = batch else { return Ok(None) };
             let columns: Vec<odbc::Column<'_>> = (0..batch.arity()).map(|number| batch.column(number)).collect();
             for row in 0..batch.rows() {
                 let image = self.plan.image(&columns, row, values);
                 let before = into.len();
-                // Of the row behind the page only its key is wanted.
-                self.push(values, image, before < most, into)?;
+                self.push(values, image, !full && before < most, into)?;
                 require_order(self.chunk, into)?;
-                if before > 0 && (before == most || into.size() > self.limit.bytes) {
+                if before > 0 && (full || before == most || into.size() > self.limit.bytes) {
                     let key = Key(into.key(before).into());
                     into.truncate(before);
+                    values.clear();
                     return Ok(Some(key));
                 }
             }
         }
-        Ok(None)
     }
 
     /// Reads the table and keeps what of it is in the chunk, in the order of its keys here: what the database has for an
