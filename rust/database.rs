@@ -20,7 +20,7 @@ use crate::log::logminer::delivery::FragmentLimit;
 use crate::log::logminer::faults::OnFault;
 use crate::log::logminer::opener::LogMiner;
 use crate::log::logminer::reader::Settings;
-use crate::log::{LogReader, LogStart, Opening};
+use crate::log::{LogReader, LogStart, Opening, Patience};
 use crate::odbc::{Connection, Field};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
@@ -32,6 +32,9 @@ use crate::snapshot::PageSource;
 use crate::snapshot::select::PageReader;
 use crate::snapshot::splitter::Splitter;
 use crate::split::{Chunk, Key, KeyRange, TableName};
+use crate::unavailable::Completion;
+use crate::unavailable::look_up::KeyedSource;
+use crate::unavailable::select::KeyReader;
 
 /// Chunks that one look at the database plans: few enough that the first ones go out soon.
 const CHUNKS_A_CALL: usize = 16;
@@ -268,6 +271,21 @@ impl Capture for Captured {
     fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
         self.log_miner()
             .open(self.database.connections.open()?, Opening { mine_from, position })
+    }
+
+    fn completion(&mut self, visibility: Patience) -> Option<Completion> {
+        let database = self.database.clone();
+        let connect = move || -> Result<Box<dyn KeyedSource>> {
+            let connection = database.connections.open()?;
+            Ok(Box::new(KeyReader::new(connection, database.dialect.clone())))
+        };
+        let policy = self.database.config.on_unavailable;
+        Some(Completion::new(
+            policy,
+            self.tables.clone(),
+            visibility,
+            Box::new(connect),
+        ))
     }
 
     fn pages(&mut self) -> Result<Box<dyn PageSource>> {

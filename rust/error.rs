@@ -259,7 +259,7 @@ impl Error {
                 "Declare the column with a type that holds its values, or set value.on-error = 'null'."
             }
             ErrorKind::ValueUnavailable { .. } => {
-                "Leave the column out of the declared ones: the log does not hold large values that lie outside of their row."
+                "Leave the column out of the declared ones, or set value.unavailable = 'read-back' or 'placeholder'."
             }
             ErrorKind::State(_) => {
                 "Restore with the version that wrote the state or a later one, and on the same database."

@@ -134,6 +134,27 @@ pub const VALUES_NULLED: Gauge = Gauge {
 };
 
 /// [`GAUGES`]
+pub const VALUES_READ_BACK: Gauge = Gauge {
+    name: "valuesReadBack",
+    owner: Owner::Reader,
+    doc: "Values of changes that the log does not hold and that were read by key, under `value.unavailable` = `read-back`.",
+};
+
+/// [`GAUGES`]
+pub const VALUES_GONE: Gauge = Gauge {
+    name: "valuesGone",
+    owner: Owner::Reader,
+    doc: "Values of new rows that should have been read by key, but whose row was gone by then: the placeholder was sent.",
+};
+
+/// [`GAUGES`]
+pub const VALUES_UNAVAILABLE: Gauge = Gauge {
+    name: "valuesUnavailable",
+    owner: Owner::Reader,
+    doc: "Placeholders put in the place of values that the log does not hold, those of rows that leave among them.",
+};
+
+/// [`GAUGES`]
 pub const TRUNCATES_IGNORED: Gauge = Gauge {
     name: "truncatesIgnored",
     owner: Owner::Reader,
@@ -184,6 +205,9 @@ pub const GAUGES: &[Gauge] = &[
     RECORDS_SKIPPED,
     TRANSACTIONS_SKIPPED,
     VALUES_NULLED,
+    VALUES_READ_BACK,
+    VALUES_GONE,
+    VALUES_UNAVAILABLE,
     TRUNCATES_IGNORED,
     CALLS_ABANDONED,
     CHUNKS_PLANNED,

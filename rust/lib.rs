@@ -21,4 +21,5 @@ pub mod snapshot;
 pub mod split;
 mod stop;
 pub mod stream;
+pub mod unavailable;
 mod wire;

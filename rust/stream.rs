@@ -14,9 +14,11 @@ use crate::offset::{Offset, Partial};
 use crate::position::{Place, Position};
 use crate::row::batch::{Batch, BatchLimit, Mark};
 use crate::row::{RowCodec, RowKind, RowOrigin, Updates};
+use crate::snapshot::wait::Clock;
 use crate::split::{FinishedRange, StreamSplit, TableName};
 use crate::stream::filter::Filter;
 use crate::stream::unit::{Counted, Unit};
+use crate::unavailable::{Around, Completion, Counts};
 
 /// What to do when a captured table is truncated while rows of it are downstream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +70,8 @@ pub struct Stream {
     newest_commit: Option<i64>,
     keys: Keys,
     counted: Counted,
+    /// Without one a value that the log does not hold is an error.
+    completion: Option<(Completion, Box<dyn Clock + Send>)>,
 }
 
 #[derive(Default)]
@@ -128,7 +132,22 @@ impl Stream {
             newest_commit: None,
             keys: Keys::default(),
             counted: Counted::default(),
+            completion: None,
         })
+    }
+
+    /// Says how changes are made whole that lack values; `clock` is for waiting.
+    pub fn completing(mut self, completion: Completion, clock: Box<dyn Clock + Send>) -> Self {
+        self.completion = Some((completion, clock));
+        self
+    }
+
+    /// What was done about values that the log does not hold.
+    pub fn unavailable(&self) -> Counts {
+        let completion = self.completion.as_ref();
+        completion
+            .map(|(completion, _)| completion.counts())
+            .unwrap_or_default()
     }
 
     /// From where on the split needs no ranges: once its offset's `commit` is there they may leave the state. `None`
@@ -226,6 +245,7 @@ impl Stream {
         for (table, shape) in &fragment.changes.shapes {
             self.reshape(*table, shape, &fragment.head)?;
         }
+        self.begin_completion();
         self.current = Some((fragment, 0));
         Ok(())
     }
@@ -258,7 +278,10 @@ impl Stream {
         }
     }
 
-    fn reshape(&self, table: u32, shape: &Arc<Table>, head: &TransactionHead) -> Result<()> {
+    fn reshape(&mut self, table: u32, shape: &Arc<Table>, head: &TransactionHead) -> Result<()> {
+        if let Some((completion, _)) = &mut self.completion {
+            completion.reshape(table, shape);
+        }
         self.codec
             .reshape(table, shape)
             .map_err(|error| error.doing("reading the log").on(&shape.name).at(head.commit))
@@ -338,7 +361,7 @@ impl Stream {
                 return Ok(());
             }
             next += 1;
-            self.take_change(&fragment, change, batch).map_err(|error| {
+            self.take_change(&fragment, next - 1, batch).map_err(|error| {
                 let error = error.doing("reading the log").at(head.commit);
                 match self.tables.get(change.table as usize) {
                     Some(table) => error.on(table),
@@ -353,14 +376,23 @@ impl Stream {
             self.offset.advance_over(head.commit, head.xid, head.next_scn);
             batch.end_transaction(head.commit, head.xid, head.next_scn);
         }
+        self.begin_completion();
         Ok(())
     }
 
+    /// Forgets the rows that were looked up for a fragment.
+    fn begin_completion(&mut self) {
+        if let Some((completion, _)) = &mut self.completion {
+            completion.begin();
+        }
+    }
+
     /// One change, one unit; or none if pages have it. What an earlier attempt has sent is only counted.
-    fn take_change(&mut self, fragment: &Fragment, change: &Change, batch: &mut Batch) -> Result<()> {
+    fn take_change(&mut self, fragment: &Fragment, at: usize, batch: &mut Batch) -> Result<()> {
+        let change = &fragment.changes.rows[at];
         let unit = self.judge(fragment, change)?;
         let Some(partial) = &self.resume else {
-            return unit.map_or(Ok(()), |unit| self.emit(fragment, change, unit, batch));
+            return unit.map_or(Ok(()), |unit| self.emit(fragment, at, unit, batch));
         };
         if partial.last == change.place {
             self.resume = None;
@@ -407,10 +439,28 @@ impl Stream {
         })
     }
 
-    fn emit(&mut self, fragment: &Fragment, change: &Change, unit: Unit, batch: &mut Batch) -> Result<()> {
+    fn emit(&mut self, fragment: &Fragment, at: usize, unit: Unit, batch: &mut Batch) -> Result<()> {
         use RowKind::{Delete, Insert, UpdateAfter, UpdateBefore};
-        let (head, values, table) = (&fragment.head, &fragment.changes.values, change.table);
-        let (codec, counted) = (&*self.codec, &mut self.counted);
+        let (head, change) = (&fragment.head, &fragment.changes.rows[at]);
+        let (codec, counted, table) = (&*self.codec, &mut self.counted, change.table);
+        let (values, unit) = match &mut self.completion {
+            None => (&fragment.changes.values, unit),
+            Some((completion, clock)) => {
+                let filter = self.filter.as_ref();
+                let contained =
+                    |table, key: &[u8]| filter.map_or(Ok(false), |filter| filter.contains(table, key, head));
+                let around = Around {
+                    at,
+                    codec,
+                    wanted: &|table, key| contained(table, key).map(|contained| !contained),
+                    log: &mut *self.log,
+                    clock: &mut **clock,
+                };
+                let (before, after) = unit.images(codec.updates());
+                let whole = completion.complete(&fragment.changes, before, after, around)?;
+                (whole.values, unit.with(whole.before, whole.after))
+            }
+        };
         let mut origin = origin(head, change.place);
         let mut count = |origin: &mut RowOrigin| (origin.total_order, origin.table_order) = counted.next(table);
         batch.of_commit(head.commit_micros);

@@ -1,6 +1,7 @@
 //! Tables as the database's dictionary has them: columns, types and keys, in words that no single database owns.
 
 pub mod change;
+pub(crate) mod fetch;
 mod find;
 pub mod key;
 mod load;

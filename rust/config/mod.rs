@@ -20,6 +20,7 @@ use crate::row::codec::OnValueError;
 use crate::row::layout::DeclaredColumn;
 use crate::row::zone::Zone;
 use crate::stream::OnTruncate;
+use crate::unavailable::OnUnavailable;
 
 /// Attributes of the connection string that have options of their own, in lower case.
 const OWN_ATTRIBUTES: &[(&str, &str)] = &[
@@ -65,6 +66,8 @@ pub struct Config {
     pub log: LogConfig,
     /// `value.on-error`
     pub on_value_error: OnValueError,
+    /// `value.unavailable`
+    pub on_unavailable: OnUnavailable,
     /// `on-truncate`
     pub on_truncate: OnTruncate,
     /// `connect.timeout`
@@ -242,6 +245,11 @@ impl Config {
             on_value_error: match options.says("value.on-error", "null")? {
                 true => OnValueError::Null,
                 false => OnValueError::Fail,
+            },
+            on_unavailable: match options.text("value.unavailable")?.as_str() {
+                "placeholder" => OnUnavailable::Placeholder,
+                "fail" => OnUnavailable::Fail,
+                _ => OnUnavailable::ReadBack,
             },
             on_truncate: match options.says("on-truncate", "ignore")? {
                 true => OnTruncate::Ignore,

@@ -10,7 +10,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::LogStart;
 use crate::log::logminer::session::server_settings;
 use crate::odbc::{ColumnSpec, Connection};
+use crate::row::layout::{OutputColumn, OutputSource};
 use crate::split::TableName;
+use crate::unavailable::OnUnavailable;
 
 /// Tables in one report at most: the rest of many mostly has the same faults.
 const REPORTED_TABLES: usize = 20;
@@ -89,8 +91,33 @@ fn table(connection: &mut Connection, dialect: &dyn Mining, config: &Config, nam
         faults.push(missing(error, &format!("GRANT SELECT ON {name}"))?.on(&table.name));
     }
     faults.extend(check_key(config, &table).err().map(|error| error.on(&table.name)));
-    faults.extend(output_columns(config, &table).err().map(|error| error.on(&table.name)));
+    let columns = output_columns(config, &table);
+    let columns = columns.and_then(|columns| check_read_back(config, &table, &columns));
+    faults.extend(columns.err().map(|error| error.on(&table.name)));
     Ok(faults)
+}
+
+/// Whether values that the log does not hold can be had as the job asks for them.
+///
+/// # Errors
+/// `Declaration`: a large object of a table without a key is to be read back.
+fn check_read_back(config: &Config, table: &Table, columns: &[OutputColumn]) -> Result<()> {
+    if config.on_unavailable != OnUnavailable::ReadBack || !table.key.is_empty() {
+        return Ok(());
+    }
+    let large = columns.iter().find(|column| match column.source {
+        OutputSource::Column(number) => table.columns[number].kind.is_large(),
+        OutputSource::Metadata(_) => false,
+    });
+    match large {
+        None => Ok(()),
+        Some(column) => Err(ErrorKind::Declaration(format!(
+            "column '{}' is a large object, which the log may not hold, and the table has no key to read it back by; set \
+             value.unavailable to 'placeholder' or 'fail', or leave the column out",
+            column.name
+        ))
+        .into()),
+    }
 }
 
 /// Whether a table can be read in pages or, without a key, need not be.

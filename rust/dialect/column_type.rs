@@ -72,6 +72,17 @@ pub enum ColumnType {
     Unsupported(String),
 }
 
+impl ColumnType {
+    /// Whether values may lie outside of their row, where the log does not have them: large objects, which are text or
+    /// bytes.
+    pub fn is_large(&self) -> bool {
+        matches!(
+            self,
+            ColumnType::Text { length: None, .. } | ColumnType::Binary { length: None }
+        )
+    }
+}
+
 /// A field of an interval, greatest unit first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IntervalField {

@@ -1,6 +1,7 @@
 //! What differs between databases: the words of every statement, what their errors mean, how to connect. The only room
 //! that knows a database's name; all SQL text stands here, in one place a database.
 
+pub mod by_key;
 mod column_type;
 pub mod dameng;
 mod literal;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::Result;
-use crate::log::LogReader;
+use crate::log::{LogReader, Patience};
 use crate::position::{Position, Scn};
 use crate::row::RowCodec;
 use crate::snapshot::PageSource;
 use crate::split::TableName;
+use crate::unavailable::Completion;
 
 /// Connects a reader to its database; shared by the reader's threads.
 pub trait Connector: Send + Sync {
@@ -58,6 +59,12 @@ pub trait Capture: Send {
     /// # Errors
     /// `LogGone`; database errors.
     fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>>;
+
+    /// How changes are made whole that lack values, and how long to wait for what the log has handed out to become
+    /// visible; `None` where the log holds every value. Connects to nothing by itself.
+    fn completion(&mut self, _visibility: Patience) -> Option<Completion> {
+        None
+    }
 
     /// Opens a connection for pages.
     ///

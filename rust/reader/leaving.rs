@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::reader::batch::BatchBuilder;
 use crate::reader::delivery::{Delivery, Meaning};
 use crate::reader::state::PageId;
+use crate::reader::worker::rooms;
 use crate::row::batch::BatchLimit;
 use crate::snapshot::PageRows;
 use crate::snapshot::page::ClosedPage;
@@ -88,6 +89,11 @@ impl Leaving {
             self.parts.pop_front();
         }
         Ok(true)
+    }
+
+    /// How many rooms the delivery takes that is made.
+    pub(super) fn rooms(&self) -> usize {
+        self.next.as_ref().map_or(0, rooms)
     }
 
     /// The delivery that is made.

@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use crate::gauges::{
     FETCH_LAG, Gauge, MINED_BYTES, MINING_CALLS, NEXT_SCN, PAGES_READ, RECORDS_SKIPPED, ROUND_BYTES, ROUNDS_CLOSED,
     SCN, SNAPSHOT_BYTES, SNAPSHOT_RATE, SNAPSHOT_RECORDS, TRANSACTIONS_SKIPPED, TRUNCATES_IGNORED, UNDEFINED,
-    VALUES_NULLED,
+    VALUES_GONE, VALUES_NULLED, VALUES_READ_BACK, VALUES_UNAVAILABLE,
 };
 use crate::log::{Figures, Progress};
 use crate::position::Scn;
@@ -16,6 +16,7 @@ use crate::reader::delivery::InFlight;
 use crate::reader::progress::Rate;
 use crate::reader::state::ReaderState;
 use crate::split::StreamSplit;
+use crate::unavailable;
 
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -61,6 +62,9 @@ struct LogCounts {
     transactions: AtomicU64,
     mining_calls: AtomicU64,
     mined_bytes: AtomicU64,
+    read_back: AtomicU64,
+    gone: AtomicU64,
+    placeholders: AtomicU64,
 }
 
 impl LogCounts {
@@ -121,6 +125,14 @@ impl Counts {
     pub(super) fn note_stream(&self, figures: Figures, truncates: u64) {
         self.logs[1].note(figures);
         self.truncates.store(truncates, Ordering::Relaxed);
+    }
+
+    /// What was done about values that one log (0: while pages were corrected, 1: in the log phase) does not hold.
+    pub(super) fn note_unavailable(&self, log: usize, counts: unavailable::Counts) {
+        let log = &self.logs[log];
+        log.read_back.store(counts.read_back, Ordering::Relaxed);
+        log.gone.store(counts.gone, Ordering::Relaxed);
+        log.placeholders.store(counts.placeholders, Ordering::Relaxed);
     }
 
     /// The count of the one codec.
@@ -203,6 +215,15 @@ impl Shared {
                 counts.logs.iter().map(|log| count(&log.transactions)).sum(),
             ),
             gauge(VALUES_NULLED, count(&counts.nulled)),
+            gauge(
+                VALUES_READ_BACK,
+                counts.logs.iter().map(|log| count(&log.read_back)).sum(),
+            ),
+            gauge(VALUES_GONE, counts.logs.iter().map(|log| count(&log.gone)).sum()),
+            gauge(
+                VALUES_UNAVAILABLE,
+                counts.logs.iter().map(|log| count(&log.placeholders)).sum(),
+            ),
             gauge(TRUNCATES_IGNORED, count(&counts.truncates)),
         ]
     }

@@ -38,6 +38,9 @@ impl Snapshot {
         let (log, position) = capture.log_for_snapshot()?;
         let limits = worker.limits;
         let mut rounds = Rounds::new(log, capture.codec(), position, limits.rounds);
+        if let Some(completion) = capture.completion(limits.rounds.visibility) {
+            rounds = rounds.completing(completion);
+        }
         if let Some(mine_from) = worker.shared.lock().smallest_mine_from {
             rounds.keep(mine_from);
         }
@@ -118,6 +121,7 @@ impl Worker {
             self.shared
                 .counts
                 .round_closed(closed.pages.len(), snapshot.rounds.figures());
+            self.shared.counts.note_unavailable(0, snapshot.rounds.unavailable());
             for page in closed.pages {
                 let id = begun
                     .remove(&page.chunk)
@@ -277,18 +281,27 @@ impl Worker {
     pub(super) fn wait(&mut self, pages: Option<&Receiver<PageRead>>) -> Result<Option<PageRead>> {
         let none = never();
         let pages = pages.unwrap_or(&none);
-        // Nobody receives from it, so nothing is ever sent.
+        // Nobody receives from them, so nothing is ever sent.
         let (blocked, _receiver) = bounded(0);
+        let (full, _receiver) = bounded(0);
         loop {
             let any = self.leaving.prepare(self.limits.batch, &mut self.batches)?;
-            let out = if any { &self.out } else { &blocked };
+            let roomy = self.taken >= self.leaving.rooms();
+            let out = if any && roomy { &self.out } else { &blocked };
+            let room = if roomy { &full } else { &self.room };
             select! {
                 recv(pages) -> page => return Ok(Some(page.map_err(|_| ErrorKind::Closed)?)),
                 recv(self.wake) -> woken => return woken.map(|()| None).map_err(|_| ErrorKind::Closed.into()),
                 recv(self.stopped.channel()) -> _ => return Err(ErrorKind::Closed.into()),
+                send(room, ()) -> taken => {
+                    taken.map_err(|_| ErrorKind::Closed)?;
+                    self.taken += 1;
+                },
                 // What is sent is evaluated only when it can be.
-                send(out, self.leaving.take().map(Output::Delivery).ok_or_else(|| internal("a delivery vanished"))) -> sent =>
-                    sent.map_err(|_| ErrorKind::Closed)?,
+                send(out, self.leaving.take().map(Output::Delivery).ok_or_else(|| internal("a delivery vanished"))) -> sent => {
+                    sent.map_err(|_| ErrorKind::Closed)?;
+                    self.taken = 0;
+                },
             }
         }
     }

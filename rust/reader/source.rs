@@ -14,7 +14,7 @@ use crate::reader::shared::{Inner, Shared};
 use crate::reader::state::Todo;
 use crate::reader::threads::Threads;
 use crate::reader::watch::Watch;
-use crate::reader::worker::{Output, Worker, WorkerLimits};
+use crate::reader::worker::{Output, ROOMS, Worker, WorkerLimits};
 use crate::split::{Split, ToEnumerator, ToReader};
 use crate::stop::{Stop, Stopped};
 
@@ -28,6 +28,8 @@ pub(super) struct Reader {
     stopped: Stopped,
     wake: Sender<()>,
     out: Receiver<Result<Output>>,
+    /// Rooms that what waits in `out` takes.
+    room: Receiver<()>,
     worker: Mutex<Option<Worker>>,
     threads: Arc<Threads>,
     watch: Watch,
@@ -50,11 +52,14 @@ impl Reader {
         let (stop, stopped) = Stop::new();
         let (wake, woken) = bounded(1);
         let (send, out) = bounded(QUEUE);
+        let (take_room, room) = bounded(ROOMS);
         let worker = Worker {
             connector: connector.clone(),
             shared: shared.clone(),
             limits,
             out: send,
+            room: take_room,
+            taken: 0,
             wake: woken,
             stopped: stopped.clone(),
             batches: 0,
@@ -69,6 +74,7 @@ impl Reader {
             stopped,
             wake,
             out,
+            room,
             worker: Mutex::new(Some(worker)),
             threads,
             watch,
@@ -163,6 +169,12 @@ impl SourceReader for Reader {
         };
         if self.stopped.is_stopped() {
             return Err(ErrorKind::Closed.into());
+        }
+        if let Ok(Ok(output)) = &received {
+            for _ in 0..output.room() {
+                // What it took when it was sent.
+                let _ = self.room.try_recv();
+            }
         }
         match received {
             Ok(Ok(output)) => self.message(output),

@@ -22,6 +22,10 @@ impl Worker {
             on_truncate: self.limits.on_truncate,
         };
         let mut stream = Stream::open(log, codec.clone(), capture.tables().to_vec(), split, settings)?;
+        if let Some(completion) = capture.completion(self.limits.rounds.visibility) {
+            let clock = Box::new(RealClock::new(self.stopped.clone()));
+            stream = stream.completing(completion, clock);
+        }
         let filter_end = stream.filter_end();
         log::info!(
             "the stream begins at {:?} behind {} ranges",
@@ -45,6 +49,7 @@ impl Worker {
                 .counts
                 .note_stream(stream.figures(), stream.truncates_ignored());
             self.shared.counts.note_nulled(codec.nulled_values());
+            self.shared.counts.note_unavailable(1, stream.unavailable());
             match step {
                 Step::Batch => {
                     if rows.row_count() > 0 {
@@ -54,6 +59,7 @@ impl Worker {
                         }
                     }
                     let delivery = self.stream_delivery(&rows, filter_end)?;
+                    rows.clear();
                     self.send(Ok(Output::Delivery(delivery)))?;
                 }
                 Step::Idle => {

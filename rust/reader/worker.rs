@@ -83,11 +83,33 @@ pub(super) enum Output {
     Events(Vec<ToEnumerator>),
 }
 
+/// Rooms of a megabyte in which batches wait between worker and fetcher: rows of any size must not pile up.
+pub(super) const ROOMS: usize = 16;
+
+impl Output {
+    /// How many rooms it takes while it waits; all of them if it is larger.
+    pub(super) fn room(&self) -> usize {
+        match self {
+            Output::Delivery(delivery) => rooms(delivery),
+            Output::Events(_) => 0,
+        }
+    }
+}
+
+/// How many rooms a delivery takes.
+pub(super) fn rooms(delivery: &Delivery) -> usize {
+    let batch = delivery.batch.as_ref();
+    batch.map_or(0, |batch| (batch.bytes().len() >> 20).min(ROOMS))
+}
+
 pub(super) struct Worker {
     pub(super) connector: Arc<dyn Connector>,
     pub(super) shared: Arc<Shared>,
     pub(super) limits: WorkerLimits,
     pub(super) out: Sender<Result<Output>>,
+    pub(super) room: Sender<()>,
+    /// Rooms that what goes out next has taken.
+    pub(super) taken: usize,
     pub(super) wake: Receiver<()>,
     pub(super) stopped: Stopped,
     /// Number of the last batch.
@@ -196,11 +218,24 @@ impl Worker {
         })
     }
 
-    pub(super) fn send(&self, output: Result<Output>) -> Result<()> {
-        select! {
-            send(self.out, output) -> sent => sent.map_err(|_| ErrorKind::Closed.into()),
-            recv(self.stopped.channel()) -> _ => Err(ErrorKind::Closed.into()),
+    /// Hands something on once there is room for it.
+    pub(super) fn send(&mut self, output: Result<Output>) -> Result<()> {
+        let needed = output.as_ref().map_or(0, Output::room);
+        while self.taken < needed {
+            select! {
+                send(self.room, ()) -> taken => taken.map_err(|_| ErrorKind::Closed)?,
+                recv(self.stopped.channel()) -> _ => return Err(ErrorKind::Closed.into()),
+            }
+            self.taken += 1;
         }
+        select! {
+            send(self.out, output) -> sent => sent.map_err(|_| ErrorKind::Closed)?,
+            recv(self.stopped.channel()) -> _ => return Err(ErrorKind::Closed.into()),
+        }
+        if needed > 0 {
+            self.taken = 0;
+        }
+        Ok(())
     }
 }
 

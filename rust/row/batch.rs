@@ -5,6 +5,9 @@ use crate::offset::Offset;
 use crate::position::{CommitPosition, Place, Position, Scn, Xid};
 use crate::row::RowKind;
 
+/// What is kept of the memory that rows took.
+const KEPT: usize = 4 << 20;
+
 /// How large a batch becomes before it is handed on.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchLimit {
@@ -68,9 +71,10 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Empties it and keeps the memory.
+    /// Empties it and keeps the memory, but not that of large rows.
     pub fn clear(&mut self) {
         self.bytes.clear();
+        self.bytes.shrink_to(KEPT);
         self.rows.clear();
         self.commits.clear();
         self.units.clear();

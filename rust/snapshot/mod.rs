@@ -1,6 +1,5 @@
 //! The snapshot phase: where to cut, how a page is read and corrected, how its rows go out.
 
-mod fetch;
 pub mod merge;
 pub mod page;
 pub mod select;

@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
+use crate::catalog::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Figures, Fragment, LogEvent, LogReader, Patience, Progress};
 use crate::position::{Point, Position, Scn};
-use crate::row::value::{Image, ValueBuffer};
 use crate::row::{RowCodec, RowKind, RowOrigin};
 use crate::snapshot::merge::Page;
-use crate::snapshot::wait::{Clock, Wait, go_on};
+use crate::snapshot::wait::{Clock, Wait, go_on, until_visible};
 use crate::snapshot::{PageLimit, PageRows, PageSource};
 use crate::split::{Chunk, FinishedRange, Key, KeyRange};
+use crate::unavailable::{Around, Completion, Counts};
 
 /// How large pages and rounds become, and how long they wait.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +112,8 @@ pub struct Rounds {
     /// The largest `V` asked after one of the round's SELECTs.
     high: Scn,
     scratch: Scratch,
+    /// Without one a value that the log does not hold is an error.
+    completion: Option<Completion>,
 }
 
 #[derive(Default)]
@@ -118,6 +121,28 @@ struct Scratch {
     before: Vec<u8>,
     after: Vec<u8>,
     row: Vec<u8>,
+}
+
+/// What is kept of the memory that a row took.
+const KEPT: usize = 1 << 20;
+
+/// What an event of the log is applied with.
+struct Applying<'a> {
+    codec: &'a dyn RowCodec,
+    scratch: &'a mut Scratch,
+    completion: Option<&'a mut Completion>,
+    log: &'a mut dyn LogReader,
+    clock: &'a mut dyn Clock,
+}
+
+impl Applying<'_> {
+    fn reshape(&mut self, table: u32, shape: &Arc<Table>) -> Result<()> {
+        if let Some(completion) = &mut self.completion {
+            completion.reshape(table, shape);
+        }
+        let reshaped = self.codec.reshape(table, shape);
+        reshaped.map_err(|error| error.on(&shape.name))
+    }
 }
 
 impl Rounds {
@@ -136,7 +161,19 @@ impl Rounds {
             pages: Vec::new(),
             high: Scn(0),
             scratch: Scratch::default(),
+            completion: None,
         }
+    }
+
+    /// Says how changes are made whole that lack values.
+    pub fn completing(mut self, completion: Completion) -> Self {
+        self.completion = Some(completion);
+        self
+    }
+
+    /// What was done about values that the log does not hold.
+    pub fn unavailable(&self) -> Counts {
+        self.completion.as_ref().map(Completion::counts).unwrap_or_default()
     }
 
     /// Reads the log completely up to its opening position, once: only then are all transactions noted whose COMMIT
@@ -146,7 +183,7 @@ impl Rounds {
     /// `LogBehind`, `Closed`, and those of the log reader.
     pub fn open(&mut self, clock: &mut dyn Clock) -> Result<()> {
         if !self.opened {
-            self.advance(self.opening.scn, clock, |_, _, _| Ok(()))
+            self.advance(self.opening.scn, clock, |_, _| Ok(()))
                 .map_err(|error| error.doing("reading the log up to where the snapshot begins"))?;
             self.opened = true;
         }
@@ -168,7 +205,7 @@ impl Rounds {
     pub fn begin_page(&mut self, clock: &mut dyn Clock) -> Result<PageTicket> {
         self.open(clock)?;
         self.check_kept()?;
-        self.wait_until_visible(clock)?;
+        until_visible(&mut *self.log, self.limits.visibility, clock)?;
         Ok(PageTicket { round: self.round })
     }
 
@@ -289,19 +326,17 @@ impl Rounds {
         pages.sort_unstable_by(|a, b| (a.table(), a.lower()).cmp(&(b.table(), b.lower())));
         let mut again = Vec::new();
         let high = std::mem::take(&mut self.high);
-        self.advance(high, clock, |codec, scratch, event| {
+        self.advance(high, clock, |applying, event| {
             match event {
                 LogEvent::Fragment(fragment) => {
                     for (table, shape) in &fragment.changes.shapes {
-                        codec.reshape(*table, shape).map_err(|error| error.on(&shape.name))?;
+                        applying.reshape(*table, shape)?;
                     }
-                    correct(&mut pages, codec, scratch, &fragment)?;
+                    correct(&mut pages, applying, &fragment)?;
                 }
                 LogEvent::Schema(event) => {
                     if let Some(shape) = &event.change.shape {
-                        codec
-                            .reshape(event.table, shape)
-                            .map_err(|error| error.on(&shape.name))?;
+                        applying.reshape(event.table, shape)?;
                     }
                     pages.retain(|page| {
                         let keeps = page.table() != event.table;
@@ -338,31 +373,12 @@ impl Rounds {
         Ok(ClosedRound { pages, again })
     }
 
-    fn wait_until_visible(&mut self, clock: &mut dyn Clock) -> Result<()> {
-        let wait = Wait::begin(self.limits.visibility, clock);
-        loop {
-            go_on(clock)?;
-            let open = self.log.still_open()?;
-            if open.is_empty() {
-                return Ok(());
-            }
-            if wait.is_over(clock) {
-                return Err(ErrorKind::NotVisible {
-                    sessions: open.join(", "),
-                    seconds: wait.seconds(),
-                }
-                .into());
-            }
-            wait.pause(clock)?;
-        }
-    }
-
     /// Reads on until the log is read completely up to `target` as it is now, and a whole number of transactions.
     fn advance(
         &mut self,
         target: Scn,
         clock: &mut dyn Clock,
-        mut apply: impl FnMut(&dyn RowCodec, &mut Scratch, LogEvent) -> Result<()>,
+        mut apply: impl FnMut(&mut Applying<'_>, LogEvent) -> Result<()>,
     ) -> Result<()> {
         let mut wait = Wait::begin(self.limits.log_end, clock);
         let mut reached = None;
@@ -385,7 +401,14 @@ impl Rounds {
                         LogEvent::Schema(_) => inside = true,
                         LogEvent::Progress(_) => {}
                     }
-                    apply(&*self.codec, &mut self.scratch, event)?;
+                    let mut applying = Applying {
+                        codec: &*self.codec,
+                        scratch: &mut self.scratch,
+                        completion: self.completion.as_mut(),
+                        log: &mut *self.log,
+                        clock: &mut *clock,
+                    };
+                    apply(&mut applying, event)?;
                 }
                 None if inside => return Err(internal("the log reader stopped inside a transaction")),
                 None => {
@@ -442,61 +465,79 @@ fn check_order(range: &KeyRange, rows: &PageRows, rest: Option<&Key>) -> Result<
 }
 
 /// Applies changes to the pages (by table and key in order) that they fall into.
-fn correct(pages: &mut [Page], codec: &dyn RowCodec, scratch: &mut Scratch, fragment: &Fragment) -> Result<()> {
-    let values = &fragment.changes.values;
-    for change in &fragment.changes.rows {
+fn correct(pages: &mut [Page], applying: &mut Applying<'_>, fragment: &Fragment) -> Result<()> {
+    if let Some(completion) = &mut applying.completion {
+        completion.begin();
+    }
+    for (at, change) in fragment.changes.rows.iter().enumerate() {
         let first = pages.partition_point(|page| page.table() < change.table);
-        let pages = &mut pages[first..];
-        let count = pages.partition_point(|page| page.table() == change.table);
-        let pages = &mut pages[..count];
-        if pages.is_empty() {
+        let Some(page) = pages.get(first).filter(|page| page.table() == change.table) else {
             continue;
-        }
-        correct_by(pages, codec, scratch, change.table, values, change.before, change.after)
-            .map_err(|error| error.on(&pages[0].chunk().table).at(fragment.head.commit))?;
+        };
+        let table = page.chunk().table.clone();
+        correct_by(pages, applying, fragment, at).map_err(|error| error.on(&table).at(fragment.head.commit))?;
+    }
+    if let Some(completion) = &mut applying.completion {
+        completion.begin();
     }
     Ok(())
 }
 
-fn correct_by(
-    pages: &mut [Page],
-    codec: &dyn RowCodec,
-    scratch: &mut Scratch,
-    table: u32,
-    values: &ValueBuffer,
-    before: Option<Image>,
-    after: Option<Image>,
-) -> Result<()> {
-    let Scratch {
-        before: before_key,
-        after: after_key,
-        row,
-    } = scratch;
-    if let Some(image) = after {
-        after_key.clear();
-        codec.key(table, values, image, after_key)?;
+/// Applies one change.
+fn correct_by(pages: &mut [Page], applying: &mut Applying<'_>, fragment: &Fragment, at: usize) -> Result<()> {
+    let (values, change) = (&fragment.changes.values, &fragment.changes.rows[at]);
+    let Applying {
+        codec,
+        scratch,
+        completion,
+        log,
+        clock,
+    } = applying;
+    let (codec, table) = (*codec, change.table);
+    let Scratch { before, after, row } = &mut **scratch;
+    if let Some(image) = change.after {
+        after.clear();
+        codec.key(table, values, image, after)?;
     }
-    if let Some(image) = before {
-        before_key.clear();
-        codec.key(table, values, image, before_key)?;
-        if after.is_none() || before_key != after_key {
-            if let Some(page) = find(pages, before_key) {
-                page.remove(before_key);
+    if let Some(image) = change.before {
+        before.clear();
+        codec.key(table, values, image, before)?;
+        if change.after.is_none() || before != after {
+            if let Some(page) = find(pages, table, before) {
+                pages[page].remove(before);
             }
         }
     }
-    let Some(image) = after else { return Ok(()) };
-    let Some(page) = find(pages, after_key) else {
+    let Some(image) = change.after else { return Ok(()) };
+    let Some(page) = find(pages, table, after) else {
         return Ok(());
     };
+    let (values, image) = match completion {
+        None => (values, image),
+        Some(completion) => {
+            let around = Around {
+                at,
+                codec,
+                wanted: &|table, key| Ok(find(pages, table, key).is_some()),
+                log: &mut **log,
+                clock: &mut **clock,
+            };
+            let whole = completion.complete(&fragment.changes, None, Some(image), around)?;
+            (whole.values, whole.after.unwrap_or(image))
+        }
+    };
     row.clear();
+    row.shrink_to(KEPT);
     codec.row(table, RowKind::Insert, values, image, &RowOrigin::default(), row)?;
-    page.put(after_key, row);
+    pages[page].put(after, row);
     Ok(())
 }
 
-/// The page that a key falls into, of one table's pages by key.
-fn find<'a>(pages: &'a mut [Page], key: &[u8]) -> Option<&'a mut Page> {
-    let behind = pages.partition_point(|page| page.lower().is_none_or(|lower| lower <= key));
-    pages[..behind].last_mut().filter(|page| page.contains(key))
+/// The page that a key falls into, of pages by table and key.
+fn find(pages: &[Page], table: u32, key: &[u8]) -> Option<usize> {
+    let behind = pages.partition_point(|page| {
+        page.table() < table || (page.table() == table && page.lower().is_none_or(|lower| lower <= key))
+    });
+    let number = behind.checked_sub(1)?;
+    (pages[number].table() == table && pages[number].contains(key)).then_some(number)
 }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::Table;
+use crate::catalog::fetch;
 use crate::catalog::key::KeyCodec;
 use crate::dialect::Dialect;
 use crate::dialect::page::{Bounds, PageRequest, Segment, page, whole};
@@ -13,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{self, ColumnSpec, Connection};
 use crate::row::value::{Image, ValueBuffer};
 use crate::row::{RowCodec, RowKind, RowOrigin};
-use crate::snapshot::{PageLimit, PageRows, PageSource, Piece, fetch};
+use crate::snapshot::{PageLimit, PageRows, PageSource, Piece};
 use crate::split::{Chunk, Key, TableName};
 
 /// Rows a fetch where values of any length are among them: the driver may hold all of them whole.

@@ -3,13 +3,13 @@
 //! without statistics that may be old and without a key in memory.
 
 use crate::catalog::Table;
+use crate::catalog::fetch;
 use crate::catalog::key::KeyCodec;
 use crate::dialect::page::{Bounds, PageRequest, Segment, count, cut};
 use crate::dialect::{Dialect, Literal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{ColumnSpec, Connection, Field};
 use crate::row::value::Value;
-use crate::snapshot::fetch;
 use crate::split::{Chunk, Key, KeyRange};
 
 /// Cuts one table. Keeps no place of its own: every call goes on from the bound that it is given, so that what was cut

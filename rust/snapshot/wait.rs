@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::{ErrorKind, Result};
-use crate::log::Patience;
+use crate::log::{LogReader, Patience};
 
 /// Time, and the wish of the reader's owner that it ends: what a wait needs, so that it can be tried without waiting.
 pub trait Clock {
@@ -65,4 +65,27 @@ pub fn go_on(clock: &dyn Clock) -> Result<()> {
         return Err(ErrorKind::Closed.into());
     }
     Ok(())
+}
+
+/// Waits until every transaction that a log reader has handed out or noted is visible in the database.
+///
+/// # Errors
+/// `NotVisible`, which names the sessions; `Closed`; database errors.
+pub fn until_visible(log: &mut dyn LogReader, patience: Patience, clock: &mut dyn Clock) -> Result<()> {
+    let wait = Wait::begin(patience, clock);
+    loop {
+        go_on(clock)?;
+        let open = log.still_open()?;
+        if open.is_empty() {
+            return Ok(());
+        }
+        if wait.is_over(clock) {
+            return Err(ErrorKind::NotVisible {
+                sessions: open.join(", "),
+                seconds: wait.seconds(),
+            }
+            .into());
+        }
+        wait.pause(clock)?;
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::log::TransactionHead;
 use crate::position::{CommitPosition, Xid};
+use crate::row::Updates;
 use crate::row::value::Image;
 
 /// How many events of the transaction at hand are out, those of an earlier attempt among them.
@@ -53,6 +54,26 @@ impl Unit {
         match self {
             Unit::Leaves(_) | Unit::Comes(_) | Unit::Becomes(..) => 1,
             Unit::Moves(..) => 2,
+        }
+    }
+
+    /// The images that go out, before and after.
+    pub(super) fn images(self, updates: Updates) -> (Option<Image>, Option<Image>) {
+        match self {
+            Unit::Leaves(before) => (Some(before), None),
+            Unit::Comes(after) => (None, Some(after)),
+            Unit::Becomes(_, after) if updates == Updates::After => (None, Some(after)),
+            Unit::Becomes(before, after) | Unit::Moves(before, after) => (Some(before), Some(after)),
+        }
+    }
+
+    /// The same with other images where there are any.
+    pub(super) fn with(self, before: Option<Image>, after: Option<Image>) -> Self {
+        match self {
+            Unit::Leaves(image) => Unit::Leaves(before.unwrap_or(image)),
+            Unit::Comes(image) => Unit::Comes(after.unwrap_or(image)),
+            Unit::Becomes(was, is) => Unit::Becomes(before.unwrap_or(was), after.unwrap_or(is)),
+            Unit::Moves(was, is) => Unit::Moves(before.unwrap_or(was), after.unwrap_or(is)),
         }
     }
 }

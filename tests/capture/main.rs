@@ -12,6 +12,7 @@ mod hung;
 mod job;
 mod keyless;
 mod keys;
+mod lob;
 mod offsets;
 mod partitions;
 mod restarts;

@@ -32,7 +32,8 @@ pub struct Source {
     declared: Vec<Value>,
 }
 
-fn start() -> StandIn {
+/// A server.
+pub fn start() -> StandIn {
     StandIn::start(&[
         ("SYSDBA_PASSWORD", ADMIN_PASSWORD),
         ("TIDEMARK_PASSWORD", PASSWORD),
@@ -87,9 +88,18 @@ impl Source {
     }
 
     fn on(stand_in: Arc<StandIn>, schema: &str, rows: u64) -> Source {
+        let columns = r#""ID" bigint primary key, "V" varchar(200) not null"#;
+        let source = Source::of(stand_in, schema, columns);
+        source.run(&format!(
+            r#"insert into T select g, 'v' from generate_series(1, {rows}) g; analyze T "#
+        ));
+        source
+    }
+
+    /// An empty table of these columns, `ID` and `V` first.
+    pub fn of(stand_in: Arc<StandIn>, schema: &str, columns: &str) -> Source {
         stand_in.psql(&format!(
-            r#"create schema "{schema}"; create table "{schema}"."T" ("ID" bigint primary key, "V" varchar(200) not null);
-               insert into "{schema}"."T" select g, 'v' from generate_series(1, {rows}) g; analyze "{schema}"."T""#
+            r#"create schema "{schema}"; create table "{schema}"."T" ({columns})"#
         ));
         Source {
             stand_in,
@@ -140,7 +150,12 @@ impl Source {
 
     /// The table.
     pub fn table(&self) -> BTreeMap<i64, String> {
-        let rows = self.run(&format!(r#"select {} || '|' || "V" from T "#, self.id));
+        self.table_of(r#""V""#)
+    }
+
+    /// The table, its value in other words.
+    pub fn table_of(&self, value: &str) -> BTreeMap<i64, String> {
+        let rows = self.run(&format!(r#"select {} || '|' || {value} from T "#, self.id));
         let row = |line: &str| {
             let (id, v) = line.split_once('|').unwrap();
             (id.parse().unwrap(), v.to_owned())
@@ -150,6 +165,18 @@ impl Source {
 
     /// A job's configuration, with other options than these tests' usual ones where given.
     pub fn config(&self, options: &[(&str, Value)]) -> Arc<Config> {
+        let mut columns = self.declared.clone();
+        columns.extend([
+            json!({"name": "V", "type": "STRING"}),
+            json!({"name": "at", "type": "BIGINT", "metadata": "scn"}),
+            json!({"name": "by", "type": "BIGINT", "metadata": "transaction_id"}),
+            json!({"name": "of", "type": "STRING", "metadata": "table_name", "nullable": false}),
+        ]);
+        self.config_of(options, columns.into())
+    }
+
+    /// The same with other columns, of those types.
+    pub fn config_of(&self, options: &[(&str, Value)], columns: Value) -> Arc<Config> {
         let endpoint = self.stand_in.endpoint();
         let mut all = Map::new();
         for (name, value) in [
@@ -170,13 +197,6 @@ impl Source {
         for (name, value) in options {
             all.insert((*name).to_owned(), value.clone());
         }
-        let mut columns = self.declared.clone();
-        columns.extend([
-            json!({"name": "V", "type": "STRING"}),
-            json!({"name": "at", "type": "BIGINT", "metadata": "scn"}),
-            json!({"name": "by", "type": "BIGINT", "metadata": "transaction_id"}),
-            json!({"name": "of", "type": "STRING", "metadata": "table_name", "nullable": false}),
-        ]);
         let json = json!({
             "connector": "dameng-cdc",
             "options": all,

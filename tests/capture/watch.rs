@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use tidemark::database::Database;
 use tidemark::error::Result;
-use tidemark::log::{Figures, LogEvent, LogReader, Progress};
+use tidemark::log::{Figures, LogEvent, LogReader, Patience, Progress};
 use tidemark::position::{Incarnation, Position, Scn};
 use tidemark::reader::capture::{Capture, Connector};
 use tidemark::row::RowCodec;
 use tidemark::snapshot::{PageLimit, PageRows, PageSource, Piece};
 use tidemark::split::{Chunk, Key, TableName};
+use tidemark::unavailable::Completion;
 
 /// What is called with the reader's number and the chunk.
 pub type AtPage = Box<dyn Fn(u32, &Chunk) + Send + Sync>;
@@ -112,6 +113,10 @@ impl Capture for WatchedCapture {
     fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
         let log = self.capture.log_at(mine_from, position)?;
         Ok(self.log(log))
+    }
+
+    fn completion(&mut self, visibility: Patience) -> Option<Completion> {
+        self.capture.completion(visibility)
     }
 
     fn pages(&mut self) -> Result<Box<dyn PageSource>> {

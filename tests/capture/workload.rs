@@ -13,18 +13,21 @@ use crate::watch::Watch;
 const KEYS: u64 = 60;
 const RESTARTS: usize = 8;
 
+/// The words for a value that says what it was written by.
+pub type Words = fn(&str) -> String;
+
 /// A random transaction on rows that all writers share; each value of `V` is written once.
-fn transaction(rng: &mut Rng, name: &str) -> Vec<String> {
+fn transaction(rng: &mut Rng, name: &str, words: Words) -> Vec<String> {
     let mut statements = vec!["begin".to_owned()];
     for change in 0..rng.u64(1..6) {
-        let (id, other, v) = (rng.u64(1..KEYS), rng.u64(1..KEYS), format!("{name}.{change}"));
+        let (id, other, v) = (rng.u64(1..KEYS), rng.u64(1..KEYS), words(&format!("{name}.{change}")));
         statements.extend(match rng.u32(0..10) {
             0..=3 => vec![format!(
-                r#"insert into T values ({id}, '{v}') on conflict ("ID") do update set "V" = excluded."V""#
+                r#"insert into T values ({id}, {v}) on conflict ("ID") do update set "V" = excluded."V""#
             )],
-            4..=5 => vec![format!(r#"update T set "V" = '{v}' where "ID" = {id}"#)],
+            4..=5 => vec![format!(r#"update T set "V" = {v} where "ID" = {id}"#)],
             6 => vec![format!(r#"delete from T where "ID" = {id}"#)],
-            7..=8 => vec![format!(r#"update T set "ID" = {other}, "V" = '{v}' where "ID" = {id}"#)],
+            7..=8 => vec![format!(r#"update T set "ID" = {other}, "V" = {v} where "ID" = {id}"#)],
             _ => vec![
                 "savepoint s".to_owned(),
                 format!(r#"update T set "V" = 'gone' where "ID" between {id} and {id} + 5"#),
@@ -37,11 +40,11 @@ fn transaction(rng: &mut Rng, name: &str) -> Vec<String> {
 }
 
 /// Writes until told to stop. What a deadlock or a key that is taken ends is rolled back.
-fn write(writer: &mut Writer, mut rng: Rng, name: &str, stop: &AtomicBool) {
+fn write(writer: &mut Writer, mut rng: Rng, name: &str, words: Words, stop: &AtomicBool) {
     let mut number = 0;
     while !stop.load(Ordering::SeqCst) {
         number += 1;
-        for statement in transaction(&mut rng, &format!("{name}.{number}")) {
+        for statement in transaction(&mut rng, &format!("{name}.{number}"), words) {
             if writer.try_run(&statement).is_err() {
                 writer.run("rollback");
                 break;
@@ -60,8 +63,14 @@ impl Drop for Stop<'_> {
     }
 }
 
-fn run(source: &Source, seed: u64) {
+/// `later`: values are read back.
+pub fn run(source: &Source, seed: u64, words: Words, later: bool) {
     println!("seed {seed}");
+    source.run("delete from T where true");
+    source.run(&format!(
+        "insert into T select g, {} from generate_series(1, {KEYS}) g",
+        words("v")
+    ));
     let mut rng = Rng::with_seed(seed);
     let config = source.config(&[("scan.incremental.snapshot.chunk.size", 7.into())]);
     let stop = AtomicBool::new(false);
@@ -69,9 +78,10 @@ fn run(source: &Source, seed: u64) {
         let _stop = Stop(&stop);
         for writer in 0..4 {
             let (rng, stop, mut session) = (rng.fork(), &stop, source.writer());
-            scope.spawn(move || write(&mut session, rng, &format!("{writer}"), stop));
+            scope.spawn(move || write(&mut session, rng, &format!("{writer}"), words, stop));
         }
         let mut job = Job::start(config, Arc::new(Watch::default()), 3).unwrap();
+        job.sink.later = later;
         for _ in 0..RESTARTS {
             for _ in 0..rng.usize(0..4) {
                 for _ in 0..rng.usize(1..60) {
@@ -83,6 +93,7 @@ fn run(source: &Source, seed: u64) {
                 }
             }
             job = job.restart([1, 3, 3, 3][rng.usize(0..4)]).unwrap();
+            job.sink.later = later;
         }
         drop(_stop);
         job.catch_up(source).unwrap();
@@ -100,10 +111,6 @@ fn restarts_under_a_random_workload() {
     let source = Source::alone("RANDOM", KEYS);
     source.run("update logminer.setting set value = '8192' where name = 'granularity'");
     for seed in 1..4 {
-        source.run("delete from T where true");
-        source.run(&format!(
-            "insert into T select g, 'v' from generate_series(1, {KEYS}) g"
-        ));
-        run(&source, seed);
+        run(&source, seed, |v| format!("'{v}'"), false);
     }
 }

@@ -185,7 +185,8 @@ impl LogReader for FakeLog {
         let database = shared.after_others();
         state.noted.retain(|xid| database.is_open(*xid));
         state.visible_at_wait = database.visible_end();
-        if state.rules.fault == Fault::NoWait {
+        let unseen = state.rules.fault == Fault::ReadBackUnseen && state.purpose == Purpose::Stream;
+        if state.rules.fault == Fault::NoWait || unseen {
             return Ok(Vec::new());
         }
         Ok(state.noted.iter().map(|xid| format!("transaction {xid}")).collect())

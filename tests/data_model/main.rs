@@ -134,5 +134,6 @@ bites! {
     state_of_batches: StateOfBatches;
     halves_apart: HalvesApart;
     next_scn_of_read_ahead: NextScnOfReadAhead, exact;
+    read_back_unseen: ReadBackUnseen;
     next_scn_without_queued: NextScnWithoutQueued, exact;
 }

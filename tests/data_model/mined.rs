@@ -29,17 +29,22 @@ const OBJECT: u64 = 500;
 
 /// The tables as the reader captures them.
 pub fn captured() -> Vec<CapturedTable> {
-    let column = |name: &str| Column {
+    let column = |name: &str, kind| Column {
         name: name.into(),
-        kind: ColumnType::Integer { bits: 64 },
+        kind,
         nullable: false,
         is_virtual: false,
+    };
+    let integer = || ColumnType::Integer { bits: 64 };
+    let large = || ColumnType::Text {
+        length: None,
+        padded: false,
     };
     let table = |(number, name): (usize, &Arc<_>)| {
         CapturedTable::whole(Arc::new(Table {
             name: Arc::clone(name),
             object_id: OBJECT + number as u64,
-            columns: vec![column("K"), column("V")],
+            columns: vec![column("K", integer()), column("V", integer()), column("B", large())],
             key: vec![0],
             partitions: Vec::new(),
             text_order: tidemark::catalog::text_order::TextOrder::BYTES,
@@ -78,11 +83,11 @@ fn redo(change: &RowChange) -> (i64, String) {
     match (change.before, change.after) {
         (None, Some((key, version))) => (
             1,
-            format!(r#"INSERT INTO "BIZ"."{table}"("K", "V") VALUES({key}, {version})"#),
+            format!(r#"INSERT INTO "BIZ"."{table}"("K", "V", "B") VALUES({key}, {version}, OUT_CLOB)"#),
         ),
         (Some((key, version)), None) => (
             2,
-            format!(r#"DELETE FROM "BIZ"."{table}" WHERE "K" = {key} AND "V" = {version}"#),
+            format!(r#"DELETE FROM "BIZ"."{table}" WHERE "K" = {key} AND "V" = {version} AND "B" = OUT_CLOB"#),
         ),
         (before, after) => {
             let ((old, was), (key, version)) = (before.unwrap_or_default(), after.unwrap_or_default());
@@ -93,7 +98,9 @@ fn redo(change: &RowChange) -> (i64, String) {
             };
             (
                 3,
-                format!(r#"UPDATE "BIZ"."{table}" SET {set}"V" = {version} WHERE "K" = {old} AND "V" = {was}"#),
+                format!(
+                    r#"UPDATE "BIZ"."{table}" SET {set}"V" = {version}, "B" = OUT_CLOB WHERE "K" = {old} AND "V" = {was}"#
+                ),
             )
         }
     }

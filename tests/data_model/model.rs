@@ -15,8 +15,9 @@ use tidemark::snapshot::page::{ClosedPage, PageTicket, RoundLimits, Rounds};
 use tidemark::snapshot::wait::Clock;
 use tidemark::snapshot::{PageLimit, PageRows, PageSource};
 use tidemark::split::{Chunk, FinishedRange, Key, KeyRange, Split, StreamSplit};
+use tidemark::unavailable::Completion;
 
-use crate::codec::{ModelCodec, ModelSource, decode, key, table_names};
+use crate::codec::{ModelCodec, ModelSource, completion, decode, key, table_names};
 use crate::database::{Database, Random, Shared};
 use crate::log::{FakeLog, INCARNATION};
 use crate::mined::{self, Mined};
@@ -71,9 +72,9 @@ pub struct Model {
     pub tally: Tally,
 }
 
-struct ModelClock {
-    database: Shared,
-    now: u64,
+pub struct ModelClock {
+    pub database: Shared,
+    pub now: u64,
 }
 
 impl Clock for ModelClock {
@@ -116,11 +117,11 @@ impl Model {
         let readers = 1 + random.below(2);
         let page = PageLimit {
             rows: 2 + random.below(2),
-            bytes: if random.chance(25) { 60 } else { 1000 },
+            bytes: if random.chance(25) { 80 } else { 1000 },
         };
         let limits = RoundLimits {
             page,
-            round_bytes: 30 + random.below(150),
+            round_bytes: 40 + random.below(200),
             visibility: patience,
             log_end: patience,
         };
@@ -211,6 +212,9 @@ impl Model {
             None => database.table.clone(),
         };
         let behind = database.changes_behind((self.filter_end.scn.0, self.filter_end.commits));
+        if !self.bounded {
+            self.sink.check_bodies()?;
+        }
         self.sink.check(&expected, if self.bounded { &[] } else { &behind })
     }
 
@@ -250,6 +254,10 @@ impl Model {
         }
     }
 
+    fn completion(&self) -> Completion {
+        completion(&self.database, self.limits.visibility)
+    }
+
     fn codec(&self) -> Arc<ModelCodec> {
         Arc::new(ModelCodec { judges_once: false })
     }
@@ -259,14 +267,12 @@ impl Model {
             let database = self.database.clone();
             let settings = mined::settings(self.random.next());
             let (opening, log) = LogMinerReader::open_new(Mined { database }, mined::captured(), settings)?;
-            (
-                Rounds::new(Box::new(log), self.codec(), opening.position, self.limits),
-                None,
-            )
+            let rounds = Rounds::new(Box::new(log), self.codec(), opening.position, self.limits);
+            (rounds.completing(self.completion()), None)
         } else {
             let (log, opening) = FakeLog::open_now(&self.database);
             let rounds = Rounds::new(Box::new(log.clone()), self.codec(), opening, self.limits);
-            (rounds, Some(log))
+            (rounds.completing(self.completion()), Some(log))
         });
         Ok(())
     }
@@ -354,8 +360,7 @@ impl Model {
         if *out < page.rows.len() {
             let row = *out;
             *out += 1;
-            let (key, version) = decode(page.rows.row(row));
-            self.sink.put(RowKind::Insert, key, version)?;
+            self.sink.put(RowKind::Insert, decode(page.rows.row(row)))?;
             return Ok(());
         }
         self.finished.extend(page.finished_after(*out));
@@ -392,7 +397,13 @@ impl Model {
     }
 
     fn open_stream(&mut self, split: StreamSplit) -> Outcome<()> {
-        let running = Running::open(&self.database, split, self.batch, self.filter_end)?;
+        let running = Running::open(
+            &self.database,
+            split,
+            self.batch,
+            self.filter_end,
+            self.limits.visibility,
+        )?;
         self.running = Some(running);
         Ok(())
     }

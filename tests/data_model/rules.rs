@@ -65,6 +65,8 @@ pub enum Fault {
     HalvesApart,
     /// 6: `next_scn` is the oldest START open where the reader reads, not at the COMMIT that is out.
     NextScnOfReadAhead,
+    /// 8: a value is read back before the transaction that has it is visible.
+    ReadBackUnseen,
     /// 6: `next_scn` of a COMMIT leaves out transactions that are queued behind it.
     NextScnWithoutQueued,
 }

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use tidemark::log::logminer::reader::LogMinerReader;
-use tidemark::log::{LogReader, Opening};
+use tidemark::log::{LogReader, Opening, Patience};
 use tidemark::offset::Offset;
 use tidemark::position::{Position, Scn};
 use tidemark::row::batch::{Batch, BatchLimit, Mark};
 use tidemark::split::StreamSplit;
 use tidemark::stream::{OnTruncate, Step, Stream, StreamSettings};
 
-use crate::codec::{ModelCodec, decode, table_names};
+use crate::codec::{ModelCodec, completion, decode, table_names};
 use crate::database::Shared;
 use crate::log::{FakeLog, Purpose};
 use crate::mined::{self, Mined};
+use crate::model::ModelClock;
 use crate::outcome::Outcome;
 use crate::rules::Fault;
 use crate::sink::Sink;
@@ -37,7 +38,13 @@ pub struct Running {
 }
 
 impl Running {
-    pub fn open(database: &Shared, split: StreamSplit, batch: BatchLimit, filter_end: Position) -> Outcome<Self> {
+    pub fn open(
+        database: &Shared,
+        split: StreamSplit,
+        batch: BatchLimit,
+        filter_end: Position,
+        visibility: Patience,
+    ) -> Outcome<Self> {
         let offset = split.offset.clone();
         let fault = database.lock().rules.fault;
         let mut log = None;
@@ -64,7 +71,12 @@ impl Running {
         };
         let judges_once = fault == Fault::KeyChangeJudgedOnce;
         let codec = Arc::new(ModelCodec { judges_once });
-        let stream = Stream::open(reader, codec, table_names().to_vec(), &split, settings)?;
+        let clock = ModelClock {
+            database: database.clone(),
+            now: 0,
+        };
+        let stream = Stream::open(reader, codec, table_names().to_vec(), &split, settings)?
+            .completing(completion(database, visibility), Box::new(clock));
         Ok(Running {
             database: database.clone(),
             fault,
@@ -124,13 +136,13 @@ impl Running {
             };
         }
         for row in rows {
-            let (kind, (key, version)) = (self.batch.kind(row), decode(self.batch.row(row)));
-            sink.put(kind, key, version)?;
+            let (kind, out) = (self.batch.kind(row), decode(self.batch.row(row)));
+            sink.put(kind, out)?;
             let (Mark::Inside { commit, .. } | Mark::Over { commit, .. }) = mark else {
                 continue;
             };
             if !self.filter_end.includes(commit) {
-                sink.note(kind, key, version);
+                sink.note(kind, out.key, out.version);
             }
         }
         if !self.half {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tidemark::row::RowKind;
 
+use crate::codec::Out as Row;
 use crate::database::{RowChange, RowKey};
 use crate::outcome::{Failure, Outcome};
 
@@ -12,19 +13,31 @@ type Out = (RowKind, RowKey, u64);
 #[derive(Clone, Default)]
 pub struct Sink {
     rows: BTreeMap<RowKey, u64>,
+    bodies: BTreeMap<RowKey, u64>,
     /// Rows of transactions behind the largest point.
     journal: Vec<Out>,
 }
 
 impl Sink {
-    pub fn put(&mut self, kind: RowKind, key: RowKey, version: u64) -> Outcome<()> {
+    pub fn put(&mut self, kind: RowKind, row: Row) -> Outcome<()> {
+        let Row { key, version, body } = row;
         let had = match kind {
             RowKind::Insert | RowKind::UpdateAfter => match self.rows.insert(key, version) {
-                None => return Ok(()),
+                // A body may be of a later state, never of an earlier one.
+                None if body < version => {
+                    return Err(Failure(format!("lost: {key:?} version {version} has body {body}")));
+                }
+                None => {
+                    self.bodies.insert(key, body);
+                    return Ok(());
+                }
                 had => had,
             },
             RowKind::Delete | RowKind::UpdateBefore => match self.rows.remove(&key) {
-                Some(had) if had == version => return Ok(()),
+                Some(had) if had == version => {
+                    self.bodies.remove(&key);
+                    return Ok(());
+                }
                 had => had,
             },
         };
@@ -35,6 +48,14 @@ impl Sink {
 
     pub fn note(&mut self, kind: RowKind, key: RowKey, version: u64) {
         self.journal.push((kind, key, version));
+    }
+
+    /// In the end each body must be that of its row: what was read too late is set right by what made it so.
+    pub fn check_bodies(&self) -> Outcome<()> {
+        match self.bodies == self.rows {
+            true => Ok(()),
+            false => Err(Failure(format!("lost: bodies {:?} of {:?}", self.bodies, self.rows))),
+        }
     }
 
     /// The rows must be the table's, and behind the largest point every transaction must stand whole and in commit

@@ -1,6 +1,8 @@
 //! Every option of reading, proved where it shows: in the rows that come out, in the SQL that the server gets, or in a
 //! gauge.
 
+#[path = "../row/reader.rs"]
+mod binary_row;
 mod connecting;
 mod footprint;
 mod gauges;
@@ -11,3 +13,4 @@ mod setup;
 mod snapshot;
 #[path = "../support/mod.rs"]
 mod support;
+mod unavailable;

@@ -173,11 +173,13 @@ impl Decoder {
             Operation::Delete => {
                 let before = values.begin(columns);
                 captured.fill(values, before, |column| row.before(column), text)?;
+                captured.note_missing(values, before);
                 (Some(before), None)
             }
             _ => {
                 let before = values.begin(columns);
                 captured.fill(values, before, |column| row.before(column), text)?;
+                captured.note_missing(values, before);
                 // What SET does not name is the same: its bytes are shared.
                 let after = values.begin_copy(before);
                 for &column in row.set() {
@@ -245,7 +247,7 @@ impl Captured {
     fn check_whole(&self, row: &Row<'_>, operation: Operation, logging_hint: &str) -> Result<()> {
         let is_missing = |column: usize| match operation {
             Operation::Insert => row.after(column).is_none(),
-            _ => row.before(column).is_none(),
+            _ => row.before(column).is_none() && !self.is_large(column),
         };
         let missing = self
             .wanted
@@ -286,6 +288,22 @@ impl Captured {
             }
         }
         Ok(())
+    }
+
+    /// A log may find the row without its large objects; nothing is known of their values then.
+    fn note_missing(&self, values: &mut ValueBuffer, image: Image) {
+        for &column in &self.wanted {
+            if values.get(image, column) == Value::Absent && self.is_large(column) {
+                values.set(image, column, Value::Unavailable);
+            }
+        }
+    }
+
+    fn is_large(&self, column: usize) -> bool {
+        self.table
+            .columns
+            .get(column)
+            .is_some_and(|column| column.kind.is_large())
     }
 
     #[cold]

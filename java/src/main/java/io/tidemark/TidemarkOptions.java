@@ -155,6 +155,13 @@ public final class TidemarkOptions {
           .withDescription(
               "What to do about a value that does not fit its type: 'fail' or 'null'.");
 
+  public static final ConfigOption<String> VALUE_UNAVAILABLE =
+      ConfigOptions.key("value.unavailable")
+          .stringType()
+          .defaultValue("read-back")
+          .withDescription(
+              "What to do about a value that the log does not hold: 'read-back', 'placeholder' or 'fail'.");
+
   public static final ConfigOption<String> ON_TRUNCATE =
       ConfigOptions.key("on-truncate")
           .stringType()
@@ -220,6 +227,7 @@ public final class TidemarkOptions {
           LOG_ON_DICTIONARY_MISMATCH,
           TRANSACTION_FRAGMENT_ROWS,
           VALUE_ON_ERROR,
+          VALUE_UNAVAILABLE,
           ON_TRUNCATE,
           CONNECT_TIMEOUT,
           CONNECT_MAX_RETRIES,

@@ -123,6 +123,7 @@ class DamengTableFactoryTest {
     "log.on-dictionary-mismatch, skip",
     "transaction.fragment.rows, 1",
     "value.on-error, null",
+    "value.unavailable, placeholder",
     "on-truncate, ignore",
     "table-without-key, reread",
     "table-name, 'ORDERS_\\d+|\"a.b\"'",
@@ -171,6 +172,8 @@ class DamengTableFactoryTest {
         "table-without-key|skip|option 'table-without-key': is 'skip'; it must be one of 'fail', 'reread'",
         "table-name|(A|option 'table-name': '(A' is not a regular expression: unclosed group",
         "schema-name|\"A|option 'schema-name': a name in double quotes has no closing one",
+        "value.unavailable|null|option 'value.unavailable': is 'null'; it must be one of 'read-back', 'placeholder',"
+            + " 'fail'",
         "on-truncate|delete|option 'on-truncate': is 'delete'; it must be one of 'fail', 'ignore'",
         "connect.max-retries|-1|option 'connect.max-retries': is -1; it must be from 0 to 100",
         "socket.timeout|10 ms|option 'socket.timeout': is 10 ms; it must be from 1000",

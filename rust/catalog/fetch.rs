@@ -13,7 +13,7 @@ const TIME_BYTES: usize = 64;
 ///
 /// # Errors
 /// `Catalog`: values of its type cannot be read.
-pub(super) fn spec(column: &Column) -> Result<ColumnSpec> {
+pub(crate) fn spec(column: &Column) -> Result<ColumnSpec> {
     Ok(match &column.kind {
         ColumnType::Boolean | ColumnType::Integer { .. } => ColumnSpec::Int,
         ColumnType::Decimal { .. } | ColumnType::Float { .. } => ColumnSpec::Text { bytes: NUMBER_BYTES },
@@ -46,7 +46,7 @@ pub(super) fn spec(column: &Column) -> Result<ColumnSpec> {
 }
 
 /// One value of a fetched column.
-pub(super) fn value<'b>(kind: &ColumnType, column: &odbc::Column<'b>, row: usize) -> Value<'b> {
+pub(crate) fn value<'b>(kind: &ColumnType, column: &odbc::Column<'b>, row: usize) -> Value<'b> {
     if let ColumnType::Boolean | ColumnType::Integer { .. } = kind {
         return column.int(row).map_or(Value::Null, Value::Int);
     }

@@ -1,0 +1,90 @@
+//! The statement that reads rows by their keys: the same in every database but for quoting.
+
+use crate::dialect::{Dialect, Literal};
+use crate::split::TableName;
+
+/// Rows to read.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyedRequest<'a> {
+    /// The table.
+    pub table: &'a TableName,
+    /// The columns that are wanted, as [`Dialect::push_selected`] writes them.
+    pub columns: &'a [String],
+    /// The key's columns, in the key's order.
+    pub key: &'a [&'a str],
+    /// The keys, a literal a key column; at least one.
+    pub keys: &'a [Vec<Literal>],
+}
+
+/// The rows that have one of the keys, in any order.
+pub fn rows_with_keys(dialect: &dyn Dialect, request: &KeyedRequest<'_>) -> String {
+    let mut out = String::from("SELECT ");
+    out.push_str(&request.columns.join(", "));
+    out.push_str(" FROM ");
+    dialect.push_name(&request.table.schema, &mut out);
+    out.push('.');
+    dialect.push_name(&request.table.name, &mut out);
+    out.push_str(" WHERE ");
+    match request.key {
+        [column] => {
+            dialect.push_name(column, &mut out);
+            out.push_str(" IN (");
+            for (number, key) in request.keys.iter().enumerate() {
+                out.push_str(if number > 0 { ", " } else { "" });
+                key.iter().for_each(|literal| dialect.push_literal(literal, &mut out));
+            }
+            out.push(')');
+        }
+        columns => {
+            for (number, key) in request.keys.iter().enumerate() {
+                out.push_str(if number > 0 { " OR (" } else { "(" });
+                for (place, (column, literal)) in columns.iter().zip(key).enumerate() {
+                    out.push_str(if place > 0 { " AND " } else { "" });
+                    dialect.push_name(column, &mut out);
+                    out.push_str(" = ");
+                    dialect.push_literal(literal, &mut out);
+                }
+                out.push(')');
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::dameng::Dameng;
+
+    #[test]
+    fn rows_are_asked_for_by_one_column_or_several() {
+        let table = TableName {
+            schema: "BIZ".into(),
+            name: "DOCS".into(),
+        };
+        let number = |number: &str| Literal::Number(number.into());
+        let sql = |key: &[&str], keys: &[Vec<Literal>]| {
+            rows_with_keys(
+                &Dameng,
+                &KeyedRequest {
+                    table: &table,
+                    columns: &["\"ID\"".into(), "\"BODY\"".into()],
+                    key,
+                    keys,
+                },
+            )
+        };
+        assert_eq!(
+            sql(&["ID"], &[vec![number("1")], vec![number("-2")]]),
+            r#"SELECT "ID", "BODY" FROM "BIZ"."DOCS" WHERE "ID" IN (1, -2)"#
+        );
+        let text = |text: &str| Literal::Text(text.into());
+        assert_eq!(
+            sql(
+                &["A", "B"],
+                &[vec![number("1"), text("it's")], vec![number("2"), text("")]]
+            ),
+            r#"SELECT "ID", "BODY" FROM "BIZ"."DOCS" WHERE ("A" = 1 AND "B" = 'it''s') OR ("A" = 2 AND "B" = '')"#
+        );
+    }
+}
