@@ -3,39 +3,30 @@ package io.tidemark;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assertions.fail;
 
 import io.tidemark.sink.CommittedLines;
+import io.tidemark.workload.ArchiveLag;
 import io.tidemark.workload.ChangelogJob;
+import io.tidemark.workload.JobProcess;
 import io.tidemark.workload.Judge;
 import io.tidemark.workload.OrdersTable;
 import io.tidemark.workload.StandIn;
 import io.tidemark.workload.Writers;
-import java.io.File;
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
-import java.util.Random;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -54,125 +45,37 @@ class RandomWorkloadTest {
 
   @Test
   void changelogIsWholeAfterKills() throws Exception {
-    Random random = new Random(SEED);
-    Path lines = Files.createDirectory(folder.resolve("lines"));
-    Path checkpoints = Files.createDirectory(folder.resolve("checkpoints"));
     try (StandIn standIn = StandIn.start();
-        Connection connection = DriverManager.getConnection(standIn.jdbcUrl())) {
+        Connection connection = DriverManager.getConnection(standIn.jdbcUrl());
+        JobProcess job =
+            new JobProcess(
+                folder,
+                ChangelogJob.class,
+                List.of(standIn.with("scan.incremental.snapshot.chunk.size", "500")))) {
       OrdersTable.create(connection, ROWS);
       Judge judge = new Judge(connection, "judge");
       Writers writers = new Writers(standIn.jdbcUrl(), 8, ROWS + ROWS / 10, SEED, 15);
       writers.start();
-      Process job = null;
-      try {
-        long marker = 0;
-        for (int kill = 0; kill <= KILLS; kill++) {
-          long committed = newestCheckpoint(checkpoints);
-          job = start(standIn, lines, checkpoints, kill);
-          if (kill < KILLS) {
-            long wanted = committed + random.nextInt(6);
-            Process running = job;
-            await("checkpoint " + wanted, running, () -> newestCheckpoint(checkpoints) >= wanted);
-            // The moment inside a checkpoint interval is what chance decides here; nothing waits
-            // for it.
-            long until = System.nanoTime() + Duration.ofMillis(random.nextInt(700)).toNanos();
-            while (System.nanoTime() < until) {
-              Thread.onSpinWait();
-            }
-            job.destroyForcibly().waitFor();
-          }
-        }
-        await("the stream", job, () -> !stream(lines).isEmpty());
-        marker = markerTransaction(connection);
+      try (writers;
+          ArchiveLag lag = new ArchiveLag(standIn.jdbcUrl(), SEED)) {
+        lag.start();
+        job.startAndKill(KILLS, 4000, SEED);
+        job.await("the stream", () -> !stream(job.lines()).isEmpty());
+        long marker = markerTransaction(connection);
         long after = writers.commits() + 200;
-        await("200 commits more", job, () -> writers.commits() >= after);
+        job.await("200 commits more", () -> writers.commits() >= after);
         writers.close();
         OrdersTable.Checksum table = OrdersTable.checksum(connection);
         try {
-          await("the table's last state", job, () -> checksum(apply(lines)).equals(table));
+          job.await("the table's last state", () -> checksum(apply(job.lines())).equals(table));
         } catch (Mismatch mismatch) {
-          throw mismatch.with(judge.transactions(connection), lines);
+          throw mismatch.with(judge.transactions(connection), job.lines());
         }
-        judge(judge.transactions(connection), stream(lines), marker);
-      } finally {
-        writers.close();
-        if (job != null) {
-          job.destroyForcibly().waitFor();
-        }
+        judge(judge.transactions(connection), stream(job.lines()), marker);
+      } catch (AssertionError | Exception e) {
+        throw new AssertionError("seed " + SEED + ": " + e.getMessage() + "\n" + job.log(), e);
       }
-    } catch (AssertionError | Exception e) {
-      throw new AssertionError("seed " + SEED + ": " + e.getMessage() + "\n" + log(), e);
     }
-  }
-
-  private Process start(StandIn standIn, Path lines, Path checkpoints, int round)
-      throws IOException {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add("-Xmx512m");
-    command.add("-Dlog4j2.configurationFile=job-log4j2.properties");
-    command.addAll(List.of(System.getProperty("tidemark.test.jvm").trim().split("\\s+")));
-    command.add("-cp");
-    command.add(System.getProperty("java.class.path"));
-    command.add(ChangelogJob.class.getName());
-    command.add(lines.toString());
-    command.add(checkpoints.toString());
-    command.add(newest(checkpoints).map(Path::toString).orElse("-"));
-    command.add("4000");
-    command.add(Long.toString(SEED + round));
-    command.add(standIn.with("scan.incremental.snapshot.chunk.size", "500"));
-    File log = folder.resolve("job.log").toFile();
-    return new ProcessBuilder(command)
-        .redirectErrorStream(true)
-        .redirectOutput(ProcessBuilder.Redirect.appendTo(log))
-        .start();
-  }
-
-  private String log() throws IOException {
-    Path log = folder.resolve("job.log");
-    if (!Files.exists(log)) {
-      return "";
-    }
-    List<String> lines =
-        Files.readAllLines(log, StandardCharsets.UTF_8).stream()
-            .filter(line -> !line.startsWith("\tat ") && !line.contains("Driver does not support"))
-            .collect(Collectors.toList());
-    return String.join("\n", lines.subList(Math.max(0, lines.size() - 80), lines.size()));
-  }
-
-  private static void await(String what, Process job, Callable<Boolean> condition)
-      throws Exception {
-    long deadline = System.nanoTime() + Duration.ofSeconds(120).toNanos();
-    while (!condition.call()) {
-      if (!job.isAlive()) {
-        fail("the job ended while waiting for " + what);
-      }
-      if (System.nanoTime() > deadline) {
-        fail("waited 120 s for " + what);
-      }
-      Thread.sleep(50);
-    }
-  }
-
-  /** Number of the newest complete checkpoint, 0 without one; they count on after a restore. */
-  private static long newestCheckpoint(Path checkpoints) throws IOException {
-    return newest(checkpoints).map(RandomWorkloadTest::number).orElse(0L);
-  }
-
-  /** The newest complete checkpoint of all jobs. */
-  private static Optional<Path> newest(Path checkpoints) throws IOException {
-    try (Stream<Path> paths = Files.walk(checkpoints, 3)) {
-      return paths
-          .filter(path -> path.getFileName().toString().equals("_metadata"))
-          .map(Path::getParent)
-          .max(Comparator.comparingLong(RandomWorkloadTest::number));
-    } catch (UncheckedIOException e) {
-      return newest(checkpoints); // a checkpoint was dropped while the folder was read
-    }
-  }
-
-  private static long number(Path checkpoint) {
-    return Long.parseLong(checkpoint.getFileName().toString().substring("chk-".length()));
   }
 
   private static long markerTransaction(Connection connection) throws SQLException {

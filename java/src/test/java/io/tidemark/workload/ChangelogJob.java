@@ -4,11 +4,7 @@ import io.tidemark.sink.CommittedLines;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
-import java.util.Random;
-import org.apache.flink.api.common.functions.OpenContext;
-import org.apache.flink.api.common.functions.RichMapFunction;
 import org.apache.flink.api.common.typeinfo.Types;
-import org.apache.flink.configuration.Configuration;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
@@ -26,24 +22,9 @@ public final class ChangelogJob {
    * many fails, seed, table options.
    */
   public static void main(String[] args) throws Exception {
-    Configuration configuration = new Configuration();
-    configuration.setString("parallelism.default", "4");
-    configuration.setString("taskmanager.numberOfTaskSlots", "4");
-    configuration.setString("execution.checkpointing.interval", "300 ms");
-    configuration.setString("execution.checkpointing.dir", Path.of(args[1]).toUri().toString());
-    configuration.setString("state.checkpoints.dir", Path.of(args[1]).toUri().toString());
-    configuration.setString(
-        "execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION");
-    configuration.setString("execution.checkpointing.num-retained", "3");
-    configuration.setString("restart-strategy.type", "fixed-delay");
-    configuration.setString("restart-strategy.fixed-delay.attempts", "1000000");
-    configuration.setString("restart-strategy.fixed-delay.delay", "50 ms");
-    configuration.setString("rest.port", "0");
-    if (!args[2].equals("-")) {
-      configuration.setString("execution.state-recovery.path", Path.of(args[2]).toUri().toString());
-    }
     StreamExecutionEnvironment environment =
-        StreamExecutionEnvironment.getExecutionEnvironment(configuration);
+        StreamExecutionEnvironment.getExecutionEnvironment(
+            JobProcess.configuration(args[1], args[2], 4));
     StreamTableEnvironment tables = StreamTableEnvironment.create(environment);
     tables.executeSql(
         "CREATE TABLE orders ("
@@ -52,7 +33,10 @@ public final class ChangelogJob {
             + args[5]);
     tables
         .toChangelogStream(tables.sqlQuery("SELECT * FROM orders"))
-        .map(new ToLine(Integer.parseInt(args[3]), Long.parseLong(args[4])), Types.STRING)
+        .map(
+            new FailsNowAndThen<Row, String>(
+                Integer.parseInt(args[3]), Long.parseLong(args[4]), ChangelogJob::line),
+            Types.STRING)
         .process(new CommittedLines(Path.of(args[0])))
         .uid("lines")
         .sinkTo(new DiscardingSink<>());
@@ -85,37 +69,5 @@ public final class ChangelogJob {
     }
     String text = time.format(DateTimeFormatter.ofPattern("uuuu-MM-dd HH:mm:ss.SSSSSS"));
     return text.replaceFirst("\\.?0+$", "");
-  }
-
-  /** Fails now and then, but not for ever: each subtask's fourth attempt goes through. */
-  private static final class ToLine extends RichMapFunction<Row, String> {
-    private static final long serialVersionUID = 1L;
-    private final int failOneIn;
-    private final long seed;
-    private transient boolean failing;
-    private transient Random random;
-
-    ToLine(int failOneIn, long seed) {
-      this.failOneIn = failOneIn;
-      this.seed = seed;
-    }
-
-    @Override
-    public void open(OpenContext context) {
-      failing = failOneIn > 0 && getRuntimeContext().getTaskInfo().getAttemptNumber() < 3;
-      random =
-          new Random(
-              seed
-                  + 31L * getRuntimeContext().getTaskInfo().getIndexOfThisSubtask()
-                  + 1009L * getRuntimeContext().getTaskInfo().getAttemptNumber());
-    }
-
-    @Override
-    public String map(Row row) {
-      if (failing && random.nextInt(failOneIn) == 0) {
-        throw new IllegalStateException("a subtask fails, as the test asked for");
-      }
-      return line(row);
-    }
   }
 }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BinaryOperator;
 
 /**
  * An independent reading of the write-ahead log: what PostgreSQL's own {@code test_decoding} makes
@@ -16,6 +17,11 @@ import java.util.Map;
  */
 public final class Judge {
   private static final String TABLE = "table \"BIZ\".\"ORDERS\": ";
+
+  /** What stands between the two images of an update. */
+  static final String NEW = " new-tuple: ";
+
+  private static final BinaryOperator<String> PLAIN = (type, text) -> text;
   private final String slot;
 
   /** Makes the slot; every change from now on is judged. */
@@ -81,8 +87,8 @@ public final class Judge {
       into.add("-D|" + tuple(change.substring(8)));
     } else {
       String body = change.substring("UPDATE: old-key: ".length());
-      Map<String, String> before = columns(body, " new-tuple: ");
-      Map<String, String> after = columns(body.substring(split(body)), null);
+      Map<String, String> before = columns(body, NEW, PLAIN);
+      Map<String, String> after = columns(body.substring(split(body)), null, PLAIN);
       boolean sameKey = before.get("ID").equals(after.get("ID"));
       into.add((sameKey ? "-U|" : "-D|") + join(before));
       into.add((sameKey ? "+U|" : "+I|") + join(after));
@@ -90,7 +96,7 @@ public final class Judge {
   }
 
   private static String tuple(String text) {
-    return join(columns(text, null));
+    return join(columns(text, null, PLAIN));
   }
 
   private static String join(Map<String, String> columns) {
@@ -105,10 +111,10 @@ public final class Judge {
    * Where the new tuple of an update begins: behind the marker, which must not stand inside a
    * quoted value.
    */
-  private static int split(String body) {
+  static int split(String body) {
     int at = 0;
     boolean quoted = false;
-    String marker = " new-tuple: ";
+    String marker = NEW;
     for (; at < body.length(); at++) {
       char c = body.charAt(at);
       if (c == '\'') {
@@ -122,9 +128,9 @@ public final class Judge {
 
   /**
    * Reads {@code "NAME"[type]:value …} up to the end or an unquoted marker; SQL NULL is the Java
-   * null.
+   * null, other values are what {@code read} makes of type and text.
    */
-  private static Map<String, String> columns(String text, String until) {
+  static Map<String, String> columns(String text, String until, BinaryOperator<String> read) {
     Map<String, String> columns = new LinkedHashMap<>();
     int at = 0;
     while (at < text.length() && !(until != null && text.startsWith(until, at))) {
@@ -135,6 +141,7 @@ public final class Judge {
       int nameEnd = text.indexOf('[', at);
       String name = text.substring(at, nameEnd).replace("\"", "");
       int typeEnd = text.indexOf("]:", nameEnd);
+      String type = text.substring(nameEnd + 1, typeEnd);
       at = typeEnd + 2;
       if (text.charAt(at) == '\'') {
         StringBuilder value = new StringBuilder();
@@ -150,12 +157,12 @@ public final class Judge {
             break;
           }
         }
-        columns.put(name, value.toString());
+        columns.put(name, read.apply(type, value.toString()));
       } else {
         int end = text.indexOf(' ', at);
         end = end < 0 ? text.length() : end;
         String value = text.substring(at, end);
-        columns.put(name, value.equals("null") ? null : value);
+        columns.put(name, value.equals("null") ? null : read.apply(type, value));
         at = end;
       }
     }

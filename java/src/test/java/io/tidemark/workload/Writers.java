@@ -8,11 +8,12 @@ import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Concurrent writers on {@link OrdersTable}: inserts, updates, deletes, key changes, rollbacks and
+ * Concurrent writers: transactions of inserts, updates, deletes and key changes, with rollbacks and
  * savepoints, from a seed.
  */
 public final class Writers implements AutoCloseable {
@@ -20,18 +21,31 @@ public final class Writers implements AutoCloseable {
   private final ConcurrentLinkedQueue<Throwable> failures = new ConcurrentLinkedQueue<>();
   private final AtomicLong commits = new AtomicLong();
   private final AtomicLong changes = new AtomicLong();
-  private final long keys;
+  private final Change change;
   private volatile boolean stopping;
+
+  /** Changes a row or none; returns how many it changed. */
+  public interface Change {
+    int apply(Connection connection, Random random) throws SQLException;
+  }
+
+  /** Errors that are part of a workload: deadlocks, keys that two writers chose at once, DDL. */
+  private static final Set<String> EXPECTED = Set.of("40P01", "23505", "42703");
+
+  /** Writers on {@link OrdersTable}, whose keys are drawn from 1 to {@code keys}. */
+  public Writers(String url, int count, long keys, long seed, long pauseMillis) {
+    this(url, count, (connection, random) -> change(connection, random, keys), seed, pauseMillis);
+  }
 
   /**
    * @param url JDBC URL of the database
    * @param count writers at once
-   * @param keys keys are drawn from 1 to this
+   * @param change what one does
    * @param seed of all random choices
    * @param pauseMillis between two transactions of a writer
    */
-  public Writers(String url, int count, long keys, long seed, long pauseMillis) {
-    this.keys = keys;
+  public Writers(String url, int count, Change change, long seed, long pauseMillis) {
+    this.change = change;
     for (int n = 0; n < count; n++) {
       Random random = new Random(seed * 31 + n);
       Thread thread = new Thread(() -> run(url, random, pauseMillis), "writer-" + n);
@@ -78,8 +92,7 @@ public final class Writers implements AutoCloseable {
           transaction(connection, random);
         } catch (SQLException e) {
           connection.rollback();
-          // Deadlocks, and keys that two writers chose at once, are part of the workload.
-          if (!"40P01".equals(e.getSQLState()) && !"23505".equals(e.getSQLState())) {
+          if (!EXPECTED.contains(e.getSQLState())) {
             throw e;
           }
         }
@@ -115,12 +128,12 @@ public final class Writers implements AutoCloseable {
   private int changes(Connection connection, Random random, int count) throws SQLException {
     int done = 0;
     for (int n = 0; n < count; n++) {
-      done += change(connection, random);
+      done += change.apply(connection, random);
     }
     return done;
   }
 
-  private int change(Connection connection, Random random) throws SQLException {
+  private static int change(Connection connection, Random random, long keys) throws SQLException {
     long key = 1 + (long) (random.nextDouble() * keys);
     switch (random.nextInt(10)) {
       case 0:
