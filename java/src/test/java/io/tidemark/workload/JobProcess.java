@@ -98,14 +98,16 @@ public final class JobProcess implements AutoCloseable {
   }
 
   /**
-   * Starts it and kills it so often, each time some checkpoints later and at a moment that chance
-   * decides; then starts it once more.
+   * Starts it unless it runs, and kills it so often, each time some checkpoints later and at a
+   * moment that chance decides; then starts it once more.
    */
   public void startAndKill(int kills, int failOneIn, long seed) throws Exception {
     Random random = new Random(seed);
     for (int kill = 0; kill < kills; kill++) {
       long committed = newestCheckpoint();
-      start(failOneIn, seed);
+      if (process == null || !process.isAlive()) {
+        start(failOneIn, seed);
+      }
       long wanted = committed + random.nextInt(6);
       await("checkpoint " + wanted, () -> newestCheckpoint() >= wanted);
       // The moment inside a checkpoint interval is what chance decides here; nothing waits for it.
