@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::assigner::{self, Assigner, CutProgress};
 use crate::config::StartupMode;
@@ -16,12 +17,17 @@ use crate::position::{Incarnation, Scn};
 use crate::reader::api::Metric;
 use crate::split::{Chunk, Split, TableName, ToEnumerator};
 
+/// How often the log is told how the snapshot comes along.
+const TOLD_EVERY: Duration = Duration::from_secs(30);
+
 pub(super) struct Coordinator {
     asking: Asking,
     startup: StartupMode,
     assigner: Mutex<Assigner>,
     connected: AtomicBool,
     found: Mutex<Option<Found>>,
+    /// When the log was last told how the snapshot comes along.
+    told: Mutex<Instant>,
 }
 
 /// What a look at the database found.
@@ -52,6 +58,21 @@ impl Coordinator {
             assigner: Mutex::new(assigner),
             connected: AtomicBool::new(false),
             found: Mutex::new(None),
+            told: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// Tells the log how the snapshot comes along, if it is time for that.
+    fn tell(&self) {
+        let mut told = lock(&self.told);
+        if told.elapsed() < TOLD_EVERY {
+            return;
+        }
+        *told = Instant::now();
+        let progress = lock(&self.assigner).progress();
+        if progress.chunks_done < progress.chunks || !progress.cut {
+            let more = if progress.cut { "" } else { ", and more are being cut" };
+            log::info!("{} of {} chunks are read{more}", progress.chunks_done, progress.chunks);
         }
     }
 
@@ -84,7 +105,9 @@ impl Enumerator for Coordinator {
     }
 
     fn handle(&self, subtask: u32, event: ToEnumerator) -> Result<Vec<Action>> {
-        lock(&self.assigner).event(subtask, event).map(actions)
+        let decided = lock(&self.assigner).event(subtask, event).map(actions)?;
+        self.tell();
+        Ok(decided)
     }
 
     fn add_splits_back(&self, splits: Vec<Split>, subtask: u32) -> Result<Vec<Action>> {

@@ -97,6 +97,9 @@ class ChangelogTest {
           row(RowKind.INSERT, amount(2), changed(2, SHANGHAI)));
       long fetched = SqlJob.gauge("currentFetchEventTimeLag", -1);
       assertTrue(fetched >= 0 && fetched < 60_000, "lag " + fetched);
+      // Flink's own, from the rows' timestamps.
+      long emitted = SqlJob.gauge("currentEmitEventTimeLag", -1);
+      assertTrue(emitted >= 0 && emitted < 60_000, "lag " + emitted);
       Instant since = Instant.now();
       check(
           job,
