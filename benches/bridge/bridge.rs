@@ -12,7 +12,7 @@ use jni::jni_mangle;
 use jni::objects::{JByteArray, JClass};
 use tidemark::catalog::key::KeyCodec;
 use tidemark::catalog::{Column, ColumnType, Table};
-use tidemark::reader::batch::BatchBuilder;
+use tidemark::reader::batch::{Batch, BatchBuilder};
 use tidemark::row::codec::{CapturedTable, Codec, OnValueError};
 use tidemark::row::layout::{DeclaredColumn, resolve};
 use tidemark::row::value::{Value, ValueBuffer};
@@ -58,13 +58,13 @@ pub extern "system" fn raw0<'l>(mut env: EnvUnowned<'l>, _class: JClass<'l>) -> 
 pub extern "system" fn batch0<'l>(mut env: EnvUnowned<'l>, _class: JClass<'l>) -> JByteArray<'l> {
     env.with_env(|env| -> Result<_, jni::errors::Error> {
         let bench = BENCH.lock().unwrap();
-        env.byte_array_from_slice(&bench.as_ref().unwrap().batch())
+        env.byte_array_from_slice(bench.as_ref().unwrap().batch().bytes())
     })
     .resolve::<ThrowRuntimeExAndDefault>()
 }
 
 impl Bench {
-    fn batch(&self) -> Vec<u8> {
+    fn batch(&self) -> Batch {
         let mut page = PageRows::default();
         let mut values = ValueBuffer::default();
         let mut rest = &self.source[..];
@@ -104,7 +104,7 @@ impl Bench {
             };
             builder.row(false, append).unwrap();
         }
-        builder.finish(1).bytes().to_vec()
+        builder.finish(1)
     }
 }
 

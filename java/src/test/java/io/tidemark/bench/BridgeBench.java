@@ -1,7 +1,6 @@
 package io.tidemark.bench;
 
 import java.io.ByteArrayOutputStream;
-import java.lang.management.ManagementFactory;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -72,16 +71,18 @@ public final class BridgeBench {
   private static native byte[] batch0();
 
   private static double nanos(ToLongFunction<Void> side, double seconds) {
-    var threads = ManagementFactory.getThreadMXBean();
-    long begin = threads.getCurrentThreadCpuTime();
-    long now = begin;
+    // The whole process's, so that the collector's work counts where it is caused.
+    Cpu cpu = new Cpu();
     long rows = 0;
-    while (now - begin < seconds * 1e9) {
-      side.applyAsLong(null);
-      rows += ROWS;
-      now = threads.getCurrentThreadCpuTime();
+    double used = 0;
+    while (used < seconds) {
+      for (int n = 0; n < 100; n++) {
+        side.applyAsLong(null);
+      }
+      rows += 100 * ROWS;
+      used = cpu.seconds();
     }
-    return (now - begin) / (double) rows;
+    return used * 1e9 / rows;
   }
 
   private static byte[] source() {
