@@ -26,7 +26,6 @@ class LargeObjectsTest {
   private static final String QUERY =
       "SELECT ID, N, CHAR_LENGTH(C), SHA256(C), SHA256(DECODE(B, 'ISO-8859-1')) FROM docs";
 
-
   /** Text of so many bytes, of characters of one to four bytes. */
   private static String text(int bytes, long seed) {
     String[] letters = {"a", "ж", "名", "𝄞", "'", "\n"};
