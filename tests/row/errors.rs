@@ -188,3 +188,22 @@ fn keys_come_from_the_table_s_encoder() {
     let error = codec.key(1, &values, image, &mut key).expect_err("no such table");
     assert!(matches!(error.kind(), ErrorKind::Internal(_)));
 }
+
+/// Neither the server's zone nor the session's is taken by guess.
+#[test]
+fn a_point_in_time_without_its_offset_is_refused() {
+    let at = Value::Timestamp(b"2024-03-01 08:00:00.5");
+    for from in [
+        ColumnType::TimestampZoned { precision: 6 },
+        ColumnType::TimestampLocal { precision: 6 },
+    ] {
+        let error = failure(from, FlinkType::TimestampLtz { precision: 6 }, at).to_string();
+        assert!(
+            error.contains("TM-4001") && error.contains("'amount' of the row with key ID=42"),
+            "{error}"
+        );
+        assert!(error.contains("has no offset"), "{error}");
+    }
+    let error = failure(ColumnType::TimeZoned { precision: 6 }, STRING, Value::Time(b"08:00:00")).to_string();
+    assert!(error.contains("not a time of day with its offset"), "{error}");
+}

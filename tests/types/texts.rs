@@ -235,3 +235,42 @@ fn a_number_is_exact_or_refused_in_both_phases() {
         ]
     );
 }
+
+/// A server in a national character set: the driver turns its texts into UTF-8, names and pieces of long texts too. EUC_CN is
+/// the part of GB18030 that PostgreSQL can store.
+#[test]
+fn a_server_in_another_character_set_changes_no_text() {
+    static ALONE: std::sync::OnceLock<crate::support::stand_in::StandIn> = std::sync::OnceLock::new();
+    let stand_in = ALONE.get_or_init(|| crate::support::stand_in::StandIn::start(&[("ENCODING", "EUC_CN")]));
+    let run = |sql: &str| stand_in.psql(&format!("set client_encoding = 'UTF8'; {sql}"));
+    run(r#"create schema "业务"; create table "业务"."订单"("编号" int primary key, "备注" varchar(8000), "N" int)"#);
+    let mut captured = Captured::new(stand_in, "业务", "订单");
+    let long = "改过了'一段中文".repeat(800);
+    for (id, text) in ["一段中文", "it's 甲||乙\r\n", &long, ""].iter().enumerate() {
+        run(&format!(
+            r#"insert into "业务"."订单" values ({id}, '{}', 0)"#,
+            text.replace('\'', "''")
+        ));
+    }
+    let inserted = captured.changes().unwrap();
+    let kinds = captured.natural();
+    let codec = captured.codec(&kinds, "UTC");
+    let snapshot = captured.snapshot(&codec).unwrap();
+    captured.require_same(
+        &kinds,
+        &snapshot,
+        &rows(&codec, &inserted, |change| change.after),
+        "inserted",
+    );
+    let texts: Vec<_> = snapshot.values().map(|row| read(row, &kinds).1[1].clone()).collect();
+    let expected = ["一段中文", "it's 甲||乙\r\n", &long, ""].map(|text| Read::Bytes(text.into()));
+    assert!(texts == expected);
+    run(r#"update "业务"."订单" set "N" = 1"#);
+    let updated = captured.changes().unwrap();
+    captured.require_same(
+        &kinds,
+        &snapshot,
+        &rows(&codec, &updated, |change| change.before),
+        "before",
+    );
+}
