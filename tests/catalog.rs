@@ -81,6 +81,19 @@ fn without_a_primary_key_a_unique_key_serves_if_none_of_its_columns_may_be_null(
     assert!(read("CAT2", "NONE").unwrap().key.is_empty());
 }
 
+/// A number that the log may write otherwise than the table is no key; where another one serves it is taken.
+#[test]
+fn a_key_that_cannot_be_ordered_is_passed_over_where_another_one_can() {
+    StandIn::shared().psql(
+        r#"create schema "CAT3"; create table "CAT3"."T" ("F" double primary key, "A" int not null, "B" varchar(9) not null,
+             constraint "K" unique ("B", "A")); create table "CAT3"."ONE" ("F" double primary key)"#,
+    );
+    assert_eq!(read("CAT3", "T").unwrap().key, [2, 1]);
+    let table = read("CAT3", "ONE").unwrap();
+    let error = tidemark::catalog::key::KeyCodec::new(&table).unwrap_err();
+    assert!(error.to_string().contains("key column 'F' has type Float"), "{error}");
+}
+
 #[test]
 fn a_table_that_is_not_there_is_named_case_and_all() {
     StandIn::shared().psql(r#"create schema "CAT3"; create table "CAT3"."T" ("A" int primary key)"#);

@@ -281,6 +281,43 @@ fn a_row_is_one_row_however_select_and_log_write_its_key() {
     );
 }
 
+/// F07 on servers for which texts are equal that differ: in case, in blanks at the end.
+#[test]
+fn keys_that_the_server_takes_for_equal_are_one_row() {
+    let case = "CASE g % 3 WHEN 0 THEN 'K_' WHEN 1 THEN 'kB' ELSE '漢k' END || g";
+    let blanks = "CASE g % 3 WHEN 0 THEN '阿' WHEN 1 THEN '一' ELSE 'a' END || g || repeat(' ', g % 2)";
+    for (schema, making, values, other) in [
+        ("CASE", &[("CASE_SENSITIVE", "0")][..], case, r#"upper("K"::text)"#),
+        (
+            "BLANKS",
+            &[("BLANK_PAD_MODE", "0"), ("ENCODING", "EUC_CN")],
+            blanks,
+            r#"format('%s  ', "K")"#,
+        ),
+    ] {
+        let kind = own_kind(schema, r#""K" VARCHAR2 PRIMARY KEY"#, "K STRING NOT NULL", values);
+        let source = Source::of_kind_alone(making, schema, &kind, 12);
+        let mut writer = source.writer();
+        let update = format!(r#"update T set "K" = {other}, "V" = '7.other' where "V" = '7.0'"#);
+        let watch = Watch {
+            after_select: Some(at_once(move || {
+                writer.run(&update);
+                writer.run(r#"delete from T where "V" = '2.0'"#);
+            })),
+            ..Watch::default()
+        };
+        let mut job = Job::start(source.config(&[(CHUNK, 3.into())]), Arc::new(watch), 1).unwrap();
+        job.run_to_stream().unwrap();
+        assert_eq!(job.sink.table, source.table());
+        assert_eq!(job.sink.snapshot_rows(), 11, "{schema}: the page is corrected");
+        job.checkpoint().unwrap();
+        job = job.restart(1).unwrap();
+        source.run(&format!(r#"update T set "K" = {other}, "V" = "V" || 'x' "#));
+        catch_up(&mut job, &source, &kind, 13).unwrap();
+        assert_eq!(job.sink.table, source.table());
+    }
+}
+
 /// F45
 #[test]
 fn days_where_calendars_part_are_one_key_in_both_phases() {

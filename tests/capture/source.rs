@@ -34,11 +34,16 @@ pub struct Source {
 
 /// A server.
 pub fn start() -> StandIn {
-    StandIn::start(&[
+    start_as(&[])
+}
+
+fn start_as(making: &[(&str, &str)]) -> StandIn {
+    let own = [
         ("SYSDBA_PASSWORD", ADMIN_PASSWORD),
         ("TIDEMARK_PASSWORD", PASSWORD),
         ("SEGMENT_MB", "1"),
-    ])
+    ];
+    StandIn::start(&[&own, making].concat())
 }
 
 fn shared() -> Arc<StandIn> {
@@ -68,7 +73,15 @@ impl Source {
 
     /// On that server, with a key of a kind: `g` of a row from 1 to `rows` stands in front of its value, `g.0`.
     pub fn of_kind(schema: &str, kind: &KeyKind, rows: u64) -> Source {
-        let stand_in = shared();
+        Source::of_kind_on(shared(), schema, kind, rows)
+    }
+
+    /// The same on a server of its own, made as the words of its script say.
+    pub fn of_kind_alone(making: &[(&str, &str)], schema: &str, kind: &KeyKind, rows: u64) -> Source {
+        Source::of_kind_on(Arc::new(start_as(making)), schema, kind, rows)
+    }
+
+    fn of_kind_on(stand_in: Arc<StandIn>, schema: &str, kind: &KeyKind, rows: u64) -> Source {
         stand_in.psql(&format!(
             r#"create schema "{schema}"; create table "{schema}"."T" ({}, "V" varchar(200) not null);
                insert into "{schema}"."T" select {}, g || '.0' from generate_series(1, {rows}) g; analyze "{schema}"."T""#,
