@@ -85,11 +85,11 @@ fn without_a_primary_key_a_unique_key_serves_if_none_of_its_columns_may_be_null(
 #[test]
 fn a_key_that_cannot_be_ordered_is_passed_over_where_another_one_can() {
     StandIn::shared().psql(
-        r#"create schema "CAT3"; create table "CAT3"."T" ("F" double primary key, "A" int not null, "B" varchar(9) not null,
-             constraint "K" unique ("B", "A")); create table "CAT3"."ONE" ("F" double primary key)"#,
+        r#"create schema "CAT_KEYS"; create table "CAT_KEYS"."T" ("F" double primary key, "A" int not null, "B" varchar(9) not null,
+             constraint "K" unique ("B", "A")); create table "CAT_KEYS"."ONE" ("F" double primary key)"#,
     );
-    assert_eq!(read("CAT3", "T").unwrap().key, [2, 1]);
-    let table = read("CAT3", "ONE").unwrap();
+    assert_eq!(read("CAT_KEYS", "T").unwrap().key, [2, 1]);
+    let table = read("CAT_KEYS", "ONE").unwrap();
     let error = tidemark::catalog::key::KeyCodec::new(&table).unwrap_err();
     assert!(error.to_string().contains("key column 'F' has type Float"), "{error}");
 }
