@@ -4,6 +4,7 @@
 mod connections;
 mod setup;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,8 +82,15 @@ impl Database {
     }
 
     fn captured_of(self: &Arc<Self>, mut connection: Connection, found: &Found) -> Result<Captured> {
-        let load = |name| load(&mut connection, &*self.dialect, &self.config, name).map(Arc::new);
-        let tables: Vec<Arc<Table>> = found.tables.iter().map(load).collect::<Result<_>>()?;
+        let mut tables = Vec::with_capacity(found.tables.len());
+        let mut faulty = Vec::new();
+        for name in &found.tables {
+            match self.load(&mut connection, name) {
+                Ok(table) => tables.push(Arc::new(table)),
+                Err(error) if error.is_retryable() => return Err(error),
+                Err(error) => faulty.push((name.clone(), error)),
+            }
+        }
         let database_name = text(&mut connection, &self.dialect.database_name())?;
         let codec = self.codec(&tables, &database_name)?;
         Ok(Captured {
@@ -92,7 +100,15 @@ impl Database {
             tables,
             codec: Arc::new(codec),
             database_name,
+            faulty,
+            seen: found.tables.iter().cloned().collect(),
         })
+    }
+
+    fn load(&self, connection: &mut Connection, name: &TableName) -> Result<Table> {
+        let table = load(connection, &*self.dialect, &self.config, name)?;
+        self.prepared(&table).map_err(|error| error.on(name))?;
+        Ok(table)
     }
 
     fn codec(&self, tables: &[Arc<Table>], database_name: &str) -> Result<Codec> {
@@ -157,9 +173,9 @@ impl Connector for Arc<Database> {
 }
 
 impl Surveyor for Arc<Database> {
-    fn connect(&self) -> Result<Box<dyn Survey>> {
+    fn connect(&self, state: Option<&[Arc<TableName>]>) -> Result<Box<dyn Survey>> {
         let mut connection = self.connections.open()?;
-        let found = setup::check(&mut connection, &*self.dialect, &self.config)
+        let found = setup::check(&mut connection, &*self.dialect, &self.config, state)
             .map_err(|error| error.doing("checking the database's set-up"))?;
         let captured = self.captured_of(connection, &found)?;
         for name in &found.but_for_case {
@@ -188,6 +204,10 @@ struct Captured {
     tables: Vec<Arc<Table>>,
     codec: Arc<Codec>,
     database_name: String,
+    /// Tables that match and cannot be captured: an error as soon as they must be.
+    faulty: Vec<(TableName, Error)>,
+    /// Every table that has matched so far.
+    seen: BTreeSet<TableName>,
 }
 
 impl Captured {
@@ -232,7 +252,14 @@ impl Capture for Captured {
         &self.names
     }
 
-    fn keep(&mut self, tables: &[Arc<TableName>]) -> Result<Vec<Arc<TableName>>> {
+    fn keep(&mut self, tables: Option<&[Arc<TableName>]>) -> Result<Vec<Arc<TableName>>> {
+        let wants = |name: &TableName| tables.is_none_or(|tables| tables.iter().any(|wanted| **wanted == *name));
+        if let Some(faulty) = self.faulty.iter().position(|(name, _)| wants(name)) {
+            return Err(self.faulty.swap_remove(faulty).1);
+        }
+        let Some(tables) = tables else {
+            return Ok(Vec::new());
+        };
         let kept = self.tables.iter().filter(|table| tables.contains(&table.name)).cloned();
         let kept: Vec<Arc<Table>> = kept.collect();
         let gone = tables
@@ -251,6 +278,25 @@ impl Capture for Captured {
             self.tables = kept;
         }
         Ok(gone)
+    }
+
+    fn newcomers(&mut self) -> Result<Vec<TableName>> {
+        let Captured {
+            database, connection, ..
+        } = self;
+        let (dialect, wanted) = (&*database.dialect, &database.config.tables);
+        let found = match catalog::find(connection, dialect, wanted) {
+            // It was idle for long: a firewall may have ended it.
+            Err(error) if error.is_retryable() => {
+                *connection = database.connections.open()?;
+                catalog::find(connection, dialect, wanted)
+            }
+            found => found,
+        };
+        let new = found?.tables.into_iter().filter(|table| !self.seen.contains(table));
+        let new: Vec<TableName> = new.collect();
+        self.seen.extend(new.iter().cloned());
+        Ok(new)
     }
 
     fn has_key(&self, table: u32) -> bool {

@@ -361,6 +361,11 @@ impl Assigner {
         }
     }
 
+    /// The tables whose rows are read; none for a job without a snapshot.
+    pub fn tables(&self) -> Vec<Arc<TableName>> {
+        self.tables.keys().cloned().collect()
+    }
+
     /// The tables of which not every key is in a finished range yet.
     pub fn unfinished_tables(&self) -> Vec<Arc<TableName>> {
         let unfinished = self

@@ -1,6 +1,8 @@
 //! The start-up check: everything that stands in the way of a capture, in one report.
 
 use crate::catalog::key::KeyCodec;
+use std::sync::Arc;
+
 use crate::catalog::{self, Found, Table};
 use crate::config::{Config, StartupMode, TableWithoutKey};
 use crate::database::{load, output_columns};
@@ -18,10 +20,16 @@ use crate::unavailable::OnUnavailable;
 const REPORTED_TABLES: usize = 20;
 
 /// Checks rights, the server's settings, the tables, their keys and the declared columns, and returns the tables.
+/// Where there is a state, what is wrong with another table than its own is only warned of.
 ///
 /// # Errors
 /// The one thing that stands in the way, or `Several`; what comes of a lost connection at once.
-pub(super) fn check(connection: &mut Connection, dialect: &dyn Mining, config: &Config) -> Result<Found> {
+pub(super) fn check(
+    connection: &mut Connection,
+    dialect: &dyn Mining,
+    config: &Config,
+    state: Option<&[Arc<TableName>]>,
+) -> Result<Found> {
     let mut faults = Vec::new();
     let times = matches!(config.startup, StartupMode::Log(LogStart::Time(_))).then(|| dialect.times_probe());
     for probe in dialect.probes().into_iter().chain(times) {
@@ -50,6 +58,12 @@ pub(super) fn check(connection: &mut Connection, dialect: &dyn Mining, config: &
     let mut faulty = 0;
     for name in found.iter().flat_map(|found| &found.tables) {
         let of_it = table(connection, dialect, config, name)?;
+        if state.is_some_and(|state| !state.iter().any(|known| **known == *name)) {
+            of_it
+                .iter()
+                .for_each(|fault| log::warn!("a table that is not captured could not be: {fault}"));
+            continue;
+        }
         faulty += usize::from(!of_it.is_empty());
         if faulty <= REPORTED_TABLES {
             faults.extend(of_it);

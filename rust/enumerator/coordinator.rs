@@ -43,7 +43,9 @@ enum Found {
 enum Wanted {
     Log {
         needed: Option<Scn>,
-        /// The tables that the state has and whose rows are not all out.
+        /// The tables that the state has, if there is one, as far as it names them.
+        state: Option<Vec<Arc<TableName>>>,
+        /// Those of them whose rows are not all out.
         unfinished: Vec<Arc<TableName>>,
     },
     Start,
@@ -81,6 +83,7 @@ impl Coordinator {
         if !connected {
             return Some(Wanted::Log {
                 needed: assigner.smallest_mine_from(),
+                state: (!assigner.is_undecided()).then(|| assigner.tables()),
                 unfinished: assigner.unfinished_tables(),
             });
         }
@@ -183,8 +186,13 @@ impl Enumerator for Coordinator {
 }
 
 fn look(surveyor: &dyn Surveyor, connected: &mut Connected, wanted: Wanted, startup: StartupMode) -> Result<Found> {
-    if let Wanted::Log { needed, unfinished } = wanted {
-        let mut survey = surveyor.connect()?;
+    if let Wanted::Log {
+        needed,
+        state,
+        unfinished,
+    } = wanted
+    {
+        let mut survey = surveyor.connect(state.as_deref())?;
         let found = survey.tables();
         if let Some(gone) = unfinished.iter().find(|table| !found.contains(table)) {
             let text = "the table left before all its rows were read: schema-name and table-name match it no more, or it was \

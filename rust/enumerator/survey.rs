@@ -1,5 +1,7 @@
 //! What the enumerator needs of its database, so that it need not know which one it is.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::log::LogStart;
 use crate::offset::Offset;
@@ -9,10 +11,11 @@ use crate::split::{Chunk, Key, TableName};
 /// Connects the enumerator to its database.
 pub trait Surveyor: Send + Sync {
     /// Connects, checks that the database is set up for capture, and looks the captured tables up. May block for long.
+    /// Where there is a state, only its own tables must be as they should: another one that came to match is not captured.
     ///
     /// # Errors
     /// Connection, set-up and catalogue errors.
-    fn connect(&self) -> Result<Box<dyn Survey>>;
+    fn connect(&self, state: Option<&[Arc<TableName>]>) -> Result<Box<dyn Survey>>;
 
     /// Wakes what is stuck in a driver, and refuses further connections. Never blocks.
     fn cancel(&self);

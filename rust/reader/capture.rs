@@ -35,11 +35,17 @@ pub trait Capture: Send {
     fn tables(&self) -> &[Arc<TableName>];
 
     /// Lets go of the tables that are not among these, and returns those of these that are not there. Tables have other
-    /// numbers afterwards.
+    /// numbers afterwards. `None`: all that match must be here.
     ///
     /// # Errors
-    /// `Catalog`: none is left.
-    fn keep(&mut self, tables: &[Arc<TableName>]) -> Result<Vec<Arc<TableName>>>;
+    /// `Catalog`: none is left; what is wrong with one that must be captured.
+    fn keep(&mut self, tables: Option<&[Arc<TableName>]>) -> Result<Vec<Arc<TableName>>>;
+
+    /// The tables that match now and did not so far; each is returned once.
+    ///
+    /// # Errors
+    /// Connection and catalogue errors.
+    fn newcomers(&mut self) -> Result<Vec<TableName>>;
 
     /// Whether a table is read and told apart by a key; one without is read whole.
     fn has_key(&self, table: u32) -> bool;

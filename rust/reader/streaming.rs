@@ -1,5 +1,7 @@
 //! The log phase of a reader: batches of the stream on their way to the fetcher.
 
+use std::time::Instant;
+
 use crate::error::{ErrorKind, Result};
 use crate::position::Position;
 use crate::reader::batch::BatchBuilder;
@@ -8,7 +10,7 @@ use crate::reader::delivery::{Delivery, Meaning};
 use crate::reader::worker::{Output, Worker};
 use crate::row::batch::Batch;
 use crate::snapshot::wait::Clock;
-use crate::split::StreamSplit;
+use crate::split::{StreamSplit, TableName};
 use crate::stop::RealClock;
 use crate::stream::{Step, Stream, StreamSettings};
 
@@ -38,9 +40,14 @@ impl Worker {
         let mut clock = RealClock::new(self.stopped.clone());
         let mut pause = self.limits.idle.0;
         let mut rows = Batch::default();
+        let mut looked = Instant::now();
         loop {
             if clock.is_stopped() {
                 return Err(ErrorKind::Closed.into());
+            }
+            if looked.elapsed() >= self.limits.look_for_tables {
+                looked = Instant::now();
+                self.look_for_tables(capture);
             }
             rows.clear();
             let step = stream.read(&mut rows)?;
@@ -79,20 +86,27 @@ impl Worker {
 
     /// Leaves the captured tables at those that the split has, as far as they are there.
     fn open_tables(&mut self, capture: &mut dyn Capture, split: &StreamSplit) -> Result<()> {
-        if !split.tables.is_empty() {
+        if split.tables.is_empty() {
+            capture.keep(None)?;
+        } else {
             let found = capture.tables().to_vec();
-            for table in capture.keep(&split.tables)? {
+            for table in capture.keep(Some(&split.tables))? {
                 log::warn!("table {table} is captured no longer: it is not matched any more, or it was dropped");
             }
             for table in found.iter().filter(|table| !split.tables.contains(table)) {
-                log::warn!(
-                    "table {table} is not captured: it came to match after the job was started, and its rows were never \
-                     read; a job that is started anew has it"
-                );
+                warn_of_newcomer(table);
             }
         }
         self.shared.lock().state.set_stream_tables(capture.tables());
         Ok(())
+    }
+
+    /// Says which tables have come to match since the last look. What stands in the way of that is no reason to stop.
+    fn look_for_tables(&self, capture: &mut dyn Capture) {
+        match capture.newcomers() {
+            Ok(new) => new.iter().for_each(warn_of_newcomer),
+            Err(error) => log::warn!("whether there are new tables could not be seen: {error}"),
+        }
     }
 
     fn stream_delivery(&mut self, rows: &Batch, filter_end: Option<Position>) -> Result<Delivery> {
@@ -122,4 +136,11 @@ impl Worker {
             meaning: Meaning::Stream { units, filter_end },
         })
     }
+}
+
+fn warn_of_newcomer(table: &TableName) {
+    log::warn!(
+        "table {table} is not captured: it came to match after the job was started, and its rows were never read; a job \
+         that is started anew has it"
+    );
 }

@@ -40,6 +40,7 @@ struct World {
     /// Whether a SELECT that hangs does not mind being cancelled, and how often its call was.
     deaf: AtomicBool,
     calls_cancelled: AtomicU64,
+    looks_for_tables: AtomicU64,
     fails_at: Mutex<Option<u8>>,
     changed: Condvar,
     cancelled: AtomicBool,
@@ -54,6 +55,7 @@ fn fake(rows: u8, hang: bool, panics: bool) -> Fake {
         together: Mutex::new((0, 1)),
         deaf: AtomicBool::new(false),
         calls_cancelled: AtomicU64::new(0),
+        looks_for_tables: AtomicU64::new(0),
         fails_at: Mutex::new(None),
         changed: Condvar::new(),
         cancelled: AtomicBool::new(false),
@@ -72,6 +74,7 @@ fn reader(fake: &Fake) -> Reader {
     let mut limits = WorkerLimits::new(100);
     limits.batch.rows = 3;
     limits.idle = (Duration::from_millis(1), Duration::from_millis(2));
+    limits.look_for_tables = Duration::from_millis(3);
     let watch = Watch::new(WATCHED, WATCHED);
     Reader::new(Arc::new(fake.clone()), limits, 0, Duration::from_secs(5), watch)
 }
@@ -105,8 +108,13 @@ impl Capture for FakeCapture {
         &self.1
     }
 
-    fn keep(&mut self, tables: &[Arc<TableName>]) -> Result<Vec<Arc<TableName>>> {
-        assert_eq!(tables, self.tables());
+    fn keep(&mut self, tables: Option<&[Arc<TableName>]>) -> Result<Vec<Arc<TableName>>> {
+        assert!(tables.is_none_or(|tables| tables == self.tables()));
+        Ok(Vec::new())
+    }
+
+    fn newcomers(&mut self) -> Result<Vec<TableName>> {
+        self.0.0.looks_for_tables.fetch_add(1, Ordering::SeqCst);
         Ok(Vec::new())
     }
 
@@ -733,4 +741,29 @@ fn a_call_that_does_not_mind_being_cancelled_is_given_up_and_counted() {
     assert_eq!(metric(&reader, "callsAbandoned"), before + 1);
     *fake.0.hang.lock().unwrap() = false;
     fake.0.changed.notify_all();
+}
+
+#[test]
+fn the_log_phase_looks_for_new_tables_again_and_again() {
+    let fake = fake(0, false, false);
+    let reader = reader(&fake);
+    let split = StreamSplit {
+        offset: Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10))),
+        end: None,
+        needed: 0,
+        ranges: Vec::new(),
+        tables: Vec::new(),
+    };
+    reader.add_splits(vec![Split::Stream(split)]).unwrap();
+    reader.start().unwrap();
+    let begun = std::time::Instant::now();
+    while fake.0.looks_for_tables.load(Ordering::SeqCst) < 3 {
+        assert!(begun.elapsed() < WAIT);
+        reader.next(Duration::from_millis(1)).unwrap();
+    }
+    match &reader.snapshot(1, RowsOut { batch: 0, rows: 0 }).unwrap()[..] {
+        [Split::Stream(split)] => assert_eq!(split.tables, [table()], "those that were found"),
+        other => panic!("{other:?}"),
+    }
+    reader.close();
 }

@@ -34,6 +34,8 @@ pub(super) struct WorkerLimits {
     pub(super) idle: (Duration, Duration),
     /// How often the log is told how the snapshot comes along.
     pub(super) progress: Duration,
+    /// How often the log phase looks whether other tables have come to match.
+    pub(super) look_for_tables: Duration,
 }
 
 impl WorkerLimits {
@@ -73,6 +75,7 @@ impl WorkerLimits {
             on_truncate: OnTruncate::Fail,
             idle: (Duration::from_millis(50), Duration::from_millis(500)),
             progress: Duration::from_secs(30),
+            look_for_tables: Duration::from_secs(300),
         }
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
+use tidemark::database::Database;
 use tidemark::error::ErrorKind;
+use tidemark::reader::capture::Connector;
 
 use crate::job::Job;
 use crate::source::Source;
@@ -128,7 +130,15 @@ fn tables_that_come_and_go_between_restarts_are_not_captured_by_halves() {
             80 + n
         ));
     };
-    source.run(r#"create table "COME_GO"."T3" ("ID" bigint primary key, "V" varchar(20))"#);
+    let mut capture = Connector::connect(&Database::new(both.clone()).unwrap()).unwrap();
+    assert!(capture.newcomers().unwrap().is_empty());
+    // The second could not be captured; that is no concern of this job.
+    source.run(
+        r#"create table "COME_GO"."T3" ("ID" bigint primary key, "V" varchar(20)); create table "COME_GO"."T4" ("X" int)"#,
+    );
+    let new: Vec<String> = capture.newcomers().unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(new, ["COME_GO.T3", "COME_GO.T4"]);
+    assert!(capture.newcomers().unwrap().is_empty(), "each is told of once");
     change(1);
     job = job.restart(2).unwrap();
     job.catch_up(&source).unwrap();
@@ -151,6 +161,31 @@ fn tables_that_come_and_go_between_restarts_are_not_captured_by_halves() {
             "one that left stays out"
         );
     }
+}
+
+/// The same where no rows were read: the stream's state alone knows its tables.
+#[test]
+fn a_table_that_comes_later_is_no_concern_of_a_job_without_a_snapshot() {
+    let source = Source::shared("LATER", 0);
+    let options = [
+        ("table-name", json!("T.*")),
+        ("scan.startup.mode", json!("latest-offset")),
+    ];
+    let mut job = Job::start(source.config(&options), Arc::new(Watch::default()), 2).unwrap();
+    job.catch_up(&source).unwrap();
+    job.checkpoint().unwrap();
+    source.run(
+        r#"create table "LATER"."T2" ("ID" bigint primary key, "V" varchar(20)); create table "LATER"."T3" ("X" int);
+           insert into "LATER"."T2" values (7, 'v'); insert into "LATER"."T3" values (7)"#,
+    );
+    job = job.restart(1).unwrap();
+    job.catch_up(&source).unwrap();
+    assert!(job.sink.log.iter().all(|row| row.table == "T"), "{:?}", job.sink.log);
+    // A job that is started anew must have all that match.
+    let error = Job::start(source.config(&options), Arc::new(Watch::default()), 1)
+        .and_then(|mut job| job.run_to_stream())
+        .unwrap_err();
+    assert!(error.to_string().contains("LATER.T3"), "{error}");
 }
 
 /// What is half read cannot be left.

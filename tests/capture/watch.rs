@@ -93,8 +93,12 @@ impl Capture for WatchedCapture {
         self.capture.tables()
     }
 
-    fn keep(&mut self, tables: &[Arc<TableName>]) -> Result<Vec<Arc<TableName>>> {
+    fn keep(&mut self, tables: Option<&[Arc<TableName>]>) -> Result<Vec<Arc<TableName>>> {
         self.capture.keep(tables)
+    }
+
+    fn newcomers(&mut self) -> Result<Vec<TableName>> {
+        self.capture.newcomers()
     }
 
     fn has_key(&self, table: u32) -> bool {

@@ -74,7 +74,7 @@ impl Job {
     }
 
     pub fn survey(&self) -> Result<Box<dyn Survey>> {
-        Surveyor::connect(&self.database)
+        Surveyor::connect(&self.database, None)
     }
 
     /// All chunks of the table.
