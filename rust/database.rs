@@ -40,6 +40,10 @@ use crate::unavailable::select::KeyReader;
 /// Chunks that one look at the database plans: few enough that the first ones go out soon.
 const CHUNKS_A_CALL: usize = 16;
 
+/// How long a log file that should be there may be missing: a server may list one before it can be opened, or the next
+/// one before the one between.
+const MISSING_PATIENCE: Duration = Duration::from_secs(30);
+
 /// The database that a job's configuration names. Connects to nothing by itself.
 pub struct Database {
     config: Arc<Config>,
@@ -234,6 +238,7 @@ impl Captured {
                 StartupMode::Log(LogStart::Earliest) => OnFault::Skip,
                 _ => OnFault::Fail,
             },
+            missing_patience: MISSING_PATIENCE,
             zone: self.database.config.server_time_zone.clone(),
             logging_hint: self.database.dialect.logging_hint().to_owned(),
             ..defaults

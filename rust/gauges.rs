@@ -56,6 +56,41 @@ pub const NEXT_SCN: Gauge = Gauge {
 };
 
 /// [`GAUGES`]
+pub const OPEN_TRANSACTIONS: Gauge = Gauge {
+    name: "openTransactions",
+    owner: Owner::Reader,
+    doc: "Transactions, of captured tables or not, whose end has not been read.",
+};
+
+/// [`GAUGES`]
+pub const OLDEST_TRANSACTION_AGE: Gauge = Gauge {
+    name: "oldestTransactionAge",
+    owner: Owner::Reader,
+    doc: "Milliseconds since the oldest of them began; 0 without one.",
+};
+
+/// [`GAUGES`]
+pub const OLDEST_TRANSACTION_SCN: Gauge = Gauge {
+    name: "oldestTransactionScn",
+    owner: Owner::Reader,
+    doc: "Where the oldest of them began: the log from there on is kept back by it; 0 without one.",
+};
+
+/// [`GAUGES`]
+pub const BUFFERED_BYTES: Gauge = Gauge {
+    name: "bufferedBytes",
+    owner: Owner::Reader,
+    doc: "Memory that the changes take that are read, but not out.",
+};
+
+/// [`GAUGES`]
+pub const ARCHIVE_HEADROOM: Gauge = Gauge {
+    name: "archiveHeadroomBytes",
+    owner: Owner::Reader,
+    doc: "Bytes of kept log files before the one that a restart from the newest completed checkpoint would begin with: what may be deleted before that is lost; -1 before the log is read.",
+};
+
+/// [`GAUGES`]
 pub const PAGES_READ: Gauge = Gauge {
     name: "pagesRead",
     owner: Owner::Reader,
@@ -194,6 +229,11 @@ pub const GAUGES: &[Gauge] = &[
     FETCH_LAG,
     SCN,
     NEXT_SCN,
+    OPEN_TRANSACTIONS,
+    OLDEST_TRANSACTION_AGE,
+    OLDEST_TRANSACTION_SCN,
+    BUFFERED_BYTES,
+    ARCHIVE_HEADROOM,
     PAGES_READ,
     ROUNDS_CLOSED,
     SNAPSHOT_RECORDS,

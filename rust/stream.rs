@@ -11,7 +11,7 @@ use crate::catalog::change::ChangeKind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Change, Figures, Fragment, LogEvent, LogReader, Progress, SchemaEvent, TransactionHead};
 use crate::offset::{Offset, Partial};
-use crate::position::{Place, Position};
+use crate::position::{Place, Position, Scn};
 use crate::row::batch::{Batch, BatchLimit, Mark};
 use crate::row::{RowCodec, RowKind, RowOrigin, Updates};
 use crate::snapshot::wait::Clock;
@@ -164,6 +164,11 @@ impl Stream {
     /// When the transaction committed whose row was made last, in microseconds since the epoch; `None` before the first.
     pub fn newest_commit(&self) -> Option<i64> {
         self.newest_commit
+    }
+
+    /// Bytes of kept log that lie wholly before `needed`.
+    pub fn headroom(&self, needed: Scn) -> Option<u64> {
+        self.log.headroom(needed)
     }
 
     /// What the log reader has done and what it holds.

@@ -11,6 +11,7 @@ use support::stand_in::StandIn;
 use tidemark::catalog;
 use tidemark::dialect::Dialect;
 use tidemark::dialect::dameng::Dameng;
+use tidemark::error::ErrorKind;
 use tidemark::log::logminer::changes::CapturedTable;
 use tidemark::log::logminer::delivery::FragmentLimit;
 use tidemark::log::logminer::opener::LogMiner;
@@ -433,4 +434,54 @@ fn prepared_transactions_come_with_their_second_phase() {
     assert!(judge.heads[1].start < judge.heads[0].start);
     assert!(reader.still_open().unwrap().is_empty());
     let _: (Xid, Scn) = (judge.heads[0].xid, judge.heads[0].start);
+}
+
+/// F48, over the server's own error.
+#[test]
+fn an_archive_that_is_listed_and_deleted_is_named() {
+    let stand_in = stand_in(&[("SEGMENT_MB", "1")]);
+    create(&stand_in);
+    let miner = miner(&stand_in, small());
+    let (_, mut reader) = miner.open_new(stand_in.connect()).unwrap();
+    let mut judge = Judge::default();
+    stand_in.psql(r#"insert into "BIZ"."T" values (1, 'a', 1)"#);
+    catch_up(&mut *reader, &mut judge);
+    stand_in.psql("call logminer.switch()");
+    stand_in.psql("select pg_logical_emit_message(false, 'begin', '')");
+    let waited = Instant::now();
+    let lost = loop {
+        let active = stand_in.psql(r#"select "PATH" from "SYS"."V$ARCH_FILE" where "STATUS" = 'ACTIVE'"#);
+        if !active.trim().is_empty() {
+            break active.trim().to_owned();
+        }
+        assert!(waited.elapsed() < PATIENCE);
+    };
+    stand_in.psql(&format!("call logminer.fault('{lost}', 'lost')"));
+    stand_in.psql(r#"insert into "BIZ"."T" values (2, 'b', 1)"#);
+    let waited = Instant::now();
+    let error = loop {
+        match reader.poll() {
+            Ok(event) => event.into_iter().for_each(|event| judge.take(event)),
+            Err(error) => break error,
+        }
+        assert!(waited.elapsed() < PATIENCE);
+    };
+    let ErrorKind::LogGone { needed, oldest, detail } = error.kind() else {
+        panic!("{error}");
+    };
+    assert!(
+        detail.contains(&format!("file '{lost}' is listed")) && detail.contains("-4546"),
+        "{detail}"
+    );
+    let first = |which: &str| {
+        let scn = stand_in.psql(&format!(
+            r#"select min("ARCH_LSN") from "SYS"."V$ARCH_FILE" where {which}"#
+        ));
+        Scn(scn.trim().parse().unwrap())
+    };
+    assert_eq!(
+        (*needed, *oldest),
+        (first(&format!("\"PATH\" = '{lost}'")), Some(first("true")))
+    );
+    assert_eq!(judge.heads.len(), 1);
 }

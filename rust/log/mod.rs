@@ -58,6 +58,12 @@ pub trait LogReader: Send {
     /// Which log this is.
     fn incarnation(&self) -> Incarnation;
 
+    /// Bytes of kept log that lie wholly before `needed`, as the files were listed last; `None` where that is not known.
+    fn headroom(&self, needed: Scn) -> Option<u64> {
+        let _ = needed;
+        None
+    }
+
     /// What it has done and what it holds; asks nothing of the database.
     fn figures(&self) -> Figures {
         Figures::default()
@@ -76,6 +82,12 @@ pub struct Figures {
     pub mining_calls: u64,
     /// Bytes of the files that were given to them; a file counts each time.
     pub mined_bytes: u64,
+    /// Transactions, of captured tables or not, whose end has not been read.
+    pub open_transactions: u64,
+    /// The oldest START among them and its time, in microseconds since the epoch.
+    pub oldest: Option<(Scn, i64)>,
+    /// Memory that the changes of transactions take that are not out.
+    pub buffered_bytes: u64,
 }
 
 /// The pair that a log reader is opened at.

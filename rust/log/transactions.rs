@@ -62,6 +62,7 @@ pub struct Entry {
 #[derive(Debug, Default)]
 pub struct Transaction {
     start: Option<Scn>,
+    start_micros: i64,
     prepared: bool,
     /// The mining call that its first record came with.
     call: u64,
@@ -233,8 +234,9 @@ impl Transactions {
 
     /// Notes a START record. What was buffered of an earlier transaction of that number is dropped: the log would have
     /// its end if it had one.
-    pub fn start(&mut self, xid: Xid, scn: Scn) {
+    pub fn start(&mut self, xid: Xid, scn: Scn, micros: i64) {
         let transaction = self.of(xid);
+        transaction.start_micros = micros;
         if let Some(earlier) = transaction.start.replace(scn) {
             let before = transaction.size();
             transaction.entries.retain(|entry| entry.record.scn >= scn);
@@ -296,6 +298,12 @@ impl Transactions {
     /// The oldest START among the transactions whose end has not been read.
     pub fn oldest_start(&self) -> Option<Scn> {
         self.starts.first().map(|(scn, _)| *scn)
+    }
+
+    /// The oldest START and its time, in microseconds since the epoch.
+    pub fn oldest(&self) -> Option<(Scn, i64)> {
+        let (scn, xid) = self.starts.first()?;
+        Some((*scn, self.open.get(xid)?.start_micros))
     }
 
     /// How many transactions are buffered.

@@ -5,9 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::gauges::{
-    FETCH_LAG, Gauge, MINED_BYTES, MINING_CALLS, NEXT_SCN, PAGES_READ, RECORDS_SKIPPED, ROUND_BYTES, ROUNDS_CLOSED,
-    SCN, SNAPSHOT_BYTES, SNAPSHOT_RATE, SNAPSHOT_RECORDS, TRANSACTIONS_SKIPPED, TRUNCATES_IGNORED, UNDEFINED,
-    VALUES_GONE, VALUES_NULLED, VALUES_READ_BACK, VALUES_UNAVAILABLE,
+    ARCHIVE_HEADROOM, BUFFERED_BYTES, FETCH_LAG, Gauge, MINED_BYTES, MINING_CALLS, NEXT_SCN, OLDEST_TRANSACTION_AGE,
+    OLDEST_TRANSACTION_SCN, OPEN_TRANSACTIONS, PAGES_READ, RECORDS_SKIPPED, ROUND_BYTES, ROUNDS_CLOSED, SCN,
+    SNAPSHOT_BYTES, SNAPSHOT_RATE, SNAPSHOT_RECORDS, TRANSACTIONS_SKIPPED, TRUNCATES_IGNORED, UNDEFINED, VALUES_GONE,
+    VALUES_NULLED, VALUES_READ_BACK, VALUES_UNAVAILABLE,
 };
 use crate::log::{Figures, Progress};
 use crate::position::Scn;
@@ -25,6 +26,8 @@ pub(super) struct Shared {
     next_scn: AtomicU64,
     /// In milliseconds.
     fetch_lag: AtomicI64,
+    /// In bytes.
+    headroom: AtomicI64,
     pub(super) counts: Counts,
 }
 
@@ -35,6 +38,7 @@ impl Default for Shared {
             scn: AtomicU64::default(),
             next_scn: AtomicU64::default(),
             fetch_lag: AtomicI64::new(UNDEFINED),
+            headroom: AtomicI64::new(UNDEFINED),
             counts: Counts::default(),
         }
     }
@@ -49,6 +53,7 @@ pub(super) struct Counts {
     snapshot_bytes: AtomicU64,
     round_bytes: AtomicU64,
     rate: Mutex<Rate>,
+    open: Open,
     /// While pages were corrected and in the log phase: two log readers, each with counts of its own.
     logs: [LogCounts; 2],
     nulled: AtomicU64,
@@ -85,11 +90,48 @@ impl Default for Counts {
             snapshot_bytes: AtomicU64::default(),
             round_bytes: AtomicU64::default(),
             rate: Mutex::new(Rate::new(Instant::now())),
+            open: Open::default(),
             logs: Default::default(),
             nulled: AtomicU64::default(),
             truncates: AtomicU64::default(),
         }
     }
+}
+
+/// What the log reader of now holds of transactions that have not ended.
+#[derive(Debug, Default)]
+struct Open {
+    transactions: AtomicU64,
+    /// Zero without any.
+    oldest_scn: AtomicU64,
+    /// In microseconds since the epoch.
+    oldest_micros: AtomicI64,
+    bytes: AtomicU64,
+}
+
+impl Open {
+    fn note(&self, figures: Figures) {
+        let (scn, micros) = figures.oldest.unwrap_or_default();
+        self.transactions.store(figures.open_transactions, Ordering::Relaxed);
+        self.oldest_scn.store(scn.0, Ordering::Relaxed);
+        self.oldest_micros.store(micros, Ordering::Relaxed);
+        self.bytes.store(figures.buffered_bytes, Ordering::Relaxed);
+    }
+
+    /// In milliseconds.
+    fn age(&self) -> i64 {
+        match self.oldest_micros.load(Ordering::Relaxed) {
+            0 => 0,
+            micros => millis_since(micros).max(0),
+        }
+    }
+}
+
+/// Milliseconds from a time, in microseconds since the epoch, until now.
+fn millis_since(micros: i64) -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    now.saturating_sub(micros.div_euclid(1000))
 }
 
 impl Counts {
@@ -119,11 +161,13 @@ impl Counts {
         self.rounds.fetch_add(1, Ordering::Relaxed);
         self.note_round(0);
         self.logs[0].note(figures);
+        self.open.note(figures);
     }
 
     /// The counts of the log phase.
     pub(super) fn note_stream(&self, figures: Figures, truncates: u64) {
         self.logs[1].note(figures);
+        self.open.note(figures);
         self.truncates.store(truncates, Ordering::Relaxed);
     }
 
@@ -176,12 +220,13 @@ impl Shared {
 
     /// Notes that a change was read now whose transaction committed then (microseconds since the epoch).
     pub(super) fn note_commit(&self, micros: i64) {
-        let Ok(now) = SystemTime::now().duration_since(UNIX_EPOCH) else {
-            return;
-        };
-        let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
-        let lag = now.saturating_sub(micros.div_euclid(1000));
-        self.fetch_lag.store(lag, Ordering::Relaxed);
+        self.fetch_lag.store(millis_since(micros), Ordering::Relaxed);
+    }
+
+    /// Notes how much log may be deleted before a restart misses it.
+    pub(super) fn note_headroom(&self, bytes: Option<u64>) {
+        let bytes = bytes.map_or(UNDEFINED, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+        self.headroom.store(bytes, Ordering::Relaxed);
     }
 
     pub(super) fn metrics(&self) -> Vec<Metric> {
@@ -195,6 +240,11 @@ impl Shared {
             gauge(FETCH_LAG, self.fetch_lag.load(Ordering::Relaxed)),
             gauge(SCN, count(&self.scn)),
             gauge(NEXT_SCN, count(&self.next_scn)),
+            gauge(OPEN_TRANSACTIONS, count(&counts.open.transactions)),
+            gauge(OLDEST_TRANSACTION_AGE, counts.open.age()),
+            gauge(OLDEST_TRANSACTION_SCN, count(&counts.open.oldest_scn)),
+            gauge(BUFFERED_BYTES, count(&counts.open.bytes)),
+            gauge(ARCHIVE_HEADROOM, self.headroom.load(Ordering::Relaxed)),
             gauge(PAGES_READ, count(&counts.pages)),
             gauge(ROUNDS_CLOSED, count(&counts.rounds)),
             gauge(SNAPSHOT_RECORDS, count(&counts.snapshot_rows)),

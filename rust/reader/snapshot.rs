@@ -122,6 +122,7 @@ impl Worker {
                 .counts
                 .round_closed(closed.pages.len(), snapshot.rounds.figures());
             self.shared.counts.note_unavailable(0, snapshot.rounds.unavailable());
+            self.shared.note_headroom(snapshot.rounds.headroom());
             for page in closed.pages {
                 let id = begun
                     .remove(&page.chunk)

@@ -1,6 +1,6 @@
 //! The log phase of a reader: batches of the stream on their way to the fetcher.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::error::{ErrorKind, Result};
 use crate::position::Position;
@@ -13,6 +13,9 @@ use crate::snapshot::wait::Clock;
 use crate::split::{StreamSplit, TableName};
 use crate::stop::RealClock;
 use crate::stream::{Step, Stream, StreamSettings};
+
+/// How often the list of files is looked through for the headroom.
+const HEADROOM_EVERY: Duration = Duration::from_secs(1);
 
 impl Worker {
     pub(super) fn stream(&mut self, capture: &mut dyn Capture, split: &StreamSplit) -> Result<()> {
@@ -41,6 +44,7 @@ impl Worker {
         let mut pause = self.limits.idle.0;
         let mut rows = Batch::default();
         let mut looked = Instant::now();
+        let mut headroom_asked: Option<Instant> = None;
         loop {
             if clock.is_stopped() {
                 return Err(ErrorKind::Closed.into());
@@ -57,6 +61,12 @@ impl Worker {
                 .note_stream(stream.figures(), stream.truncates_ignored());
             self.shared.counts.note_nulled(codec.nulled_values());
             self.shared.counts.note_unavailable(1, stream.unavailable());
+            if headroom_asked.is_none_or(|asked| asked.elapsed() >= HEADROOM_EVERY) {
+                headroom_asked = Some(Instant::now());
+                let needed = self.shared.lock().state.stream().map(|split| split.offset.safe);
+                self.shared
+                    .note_headroom(needed.and_then(|needed| stream.headroom(needed)));
+            }
             match step {
                 Step::Batch => {
                     if rows.row_count() > 0 {

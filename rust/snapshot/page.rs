@@ -307,6 +307,11 @@ impl Rounds {
         self.log.figures()
     }
 
+    /// Bytes of kept log before what the log phase will need of the pages closed so far.
+    pub fn headroom(&self) -> Option<u64> {
+        self.log.headroom(self.needed?)
+    }
+
     /// Where the log reader stands.
     pub fn progress(&self) -> Progress {
         self.log.progress()

@@ -6,6 +6,7 @@ mod binary_row;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod archives;
 mod checkpoint;
 mod faults;
 mod hung;

@@ -217,4 +217,8 @@ impl LogReader for WatchedLog {
     fn figures(&self) -> Figures {
         self.log.figures()
     }
+
+    fn headroom(&self, needed: Scn) -> Option<u64> {
+        self.log.headroom(needed)
+    }
 }

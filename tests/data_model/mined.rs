@@ -10,7 +10,9 @@ use tidemark::error::{Error, Result};
 use tidemark::log::logminer::changes::CapturedTable;
 use tidemark::log::logminer::delivery::FragmentLimit;
 use tidemark::log::logminer::reader::Settings;
-use tidemark::log::logminer::source::{Archive, ContentsRow, KnownTimes, LogSource, MiningCall, OpenTransaction};
+use tidemark::log::logminer::source::{
+    Archive, ContentsRow, KnownTimes, LogSource, MiningCall, MissingFile, OpenTransaction,
+};
 use tidemark::position::{Incarnation, Scn, Xid};
 
 use crate::codec::table_names;
@@ -208,7 +210,11 @@ impl LogSource for Mined {
         Ok(())
     }
 
-    fn is_missing_file(&self, _: &Error) -> bool {
-        false
+    fn missing_file(&self, _: &Error) -> Option<MissingFile> {
+        None
+    }
+
+    fn check_setup(&mut self) -> Result<()> {
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! The log reader over scripted logs: every rule of reading has a test by its name, and a random property over all.
 
+mod files;
 mod openings;
 mod random;
 #[path = "../support/scripted_log.rs"]

@@ -2,13 +2,8 @@
 
 use tidemark::log::logminer::reader::openings;
 
+use super::files::steps;
 use super::*;
-
-/// A transaction a file of three lines: begins at 10 n, commits at 10 n + 2.
-fn steps(count: u64) -> ScriptedLog {
-    let lines = (1..=count).flat_map(|n| [start(10 * n, n), ins(10 * n + 1, n, n, "x"), commit(10 * n + 2, n)]);
-    ScriptedLog::new(lines.collect(), vec![3; count as usize - 1])
-}
 
 fn xids(read: &Read) -> Vec<u64> {
     rows(read).into_iter().map(|(xid, _)| xid).collect()

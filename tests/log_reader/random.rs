@@ -341,6 +341,33 @@ pub fn run(seed: u64) {
     let mut reader = open_with(&log, at(0, 0), settings.clone());
     let seen = all(&mut reader);
     same(&seen, &expected, "read whole");
+    if !flagged {
+        let script = log.script();
+        files::check_windows(
+            &script.calls,
+            &script.bytes,
+            settings.window_bytes,
+            &format!("seed {seed}"),
+        );
+    }
+    // A file in two destinations, of which one has lost it or lags.
+    if !log.script().files.is_empty() && random.chance(50) {
+        let mut script = log.script();
+        let nth = random.below(script.files.len() as u64) as usize;
+        let path = format!("file{nth}");
+        let lost = random.below(3);
+        let lagging = if lost == 0 {
+            0
+        } else {
+            random.below(script.files[nth] as u64) as usize
+        };
+        script.lost = match lost {
+            0 => vec![path.clone()],
+            1 => vec![format!("copy/{path}")],
+            _ => Vec::new(),
+        };
+        script.copies = vec![(path, lagging)];
+    }
     assert_eq!(reader.progress().complete_to, Some(Scn(scn)), "seed {seed}: to the end");
     // A restart behind any transaction, from the place that its COMMIT names, goes on with the next one.
     for (nth, before) in expected.iter().enumerate() {
@@ -401,6 +428,7 @@ pub fn run(seed: u64) {
     });
     assert_eq!(plain(&seen), plain(&expected[first..]), "seed {seed} since {asked} s");
     // All that is whole in what a purge leaves.
+    log.script().lost.clear();
     let gone = random.below(log.script().files.len() as u64 + 1) as usize;
     log.script().purged = gone;
     let opening = start_of::earliest(&mut log.clone()).unwrap();

@@ -1,5 +1,7 @@
 //! Options of reading the log.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 use tidemark::error::ErrorKind;
 use tidemark::log::LogEvent;
@@ -149,4 +151,46 @@ fn a_fragment_has_no_more_rows_than_asked_for() {
         }
     }
     assert_eq!(sizes, [30, 30, 30, 10]);
+}
+
+/// What the server is told of mining by one session after the other: each START is followed by an END, whatever came
+/// between; the next call would find files otherwise.
+#[test]
+fn every_mining_session_is_ended_after_errors_too() {
+    table("ENDED", 0);
+    let error = broken("ENDED", "is corrupt", &[]).stream_error();
+    assert!(matches!(error.kind(), ErrorKind::CorruptLog(_)), "{error}");
+    // An error of the server itself, in the middle of the rows.
+    let job = Job::new(shared(), "ENDED", &[]);
+    job.start_stream();
+    insert("ENDED", 100, "");
+    assert_eq!(job.stream(1).unwrap().len(), 1);
+    insert("ENDED", 101, "makes the server fail");
+    let error = job.stream_error();
+    assert!(matches!(error.kind(), ErrorKind::Statement { .. }), "{error}");
+    let mut sessions: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    let statements = statements("ENDED");
+    for (process, statement) in &statements {
+        for call in ["ADD_LOGFILE", "START_LOGMNR", "END_LOGMNR"] {
+            if statement.contains(call) {
+                sessions.entry(*process).or_default().push(call);
+            }
+        }
+    }
+    let mut started = 0;
+    for calls in sessions.values().filter(|calls| calls.contains(&"START_LOGMNR")) {
+        let mut open = false;
+        for call in calls {
+            match *call {
+                "START_LOGMNR" => {
+                    started += 1;
+                    open = true;
+                }
+                "END_LOGMNR" => open = false,
+                _ => assert!(!open, "a file is added to a started session: {calls:?}"),
+            }
+        }
+        assert_eq!(calls.last(), Some(&"END_LOGMNR"), "{calls:?}");
+    }
+    assert!(started >= 2, "{sessions:?}");
 }

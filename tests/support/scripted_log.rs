@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use tidemark::dialect::dameng::Dameng;
 use tidemark::dialect::mining::Mining;
 use tidemark::error::{Error, ErrorKind, Result};
-use tidemark::log::logminer::source::{Archive, ContentsRow, KnownTimes, LogSource, MiningCall, OpenTransaction};
+use tidemark::log::logminer::source::{
+    Archive, ContentsRow, KnownTimes, LogSource, MiningCall, MissingFile, OpenTransaction,
+};
 use tidemark::position::{Incarnation, Scn, Xid};
 
 /// A row of the view, owned.
@@ -29,6 +31,8 @@ pub struct Line {
     pub status: i32,
     /// The record's time on the server's clock.
     pub time: String,
+    /// A record of a kind that no call returns.
+    pub hidden: bool,
     /// Which record of the log the row belongs to: pieces of a text share it.
     pub record: usize,
 }
@@ -50,6 +54,7 @@ impl Line {
             continued: false,
             status: 0,
             time: "2026-01-02 03:04:05.678901".into(),
+            hidden: false,
             record: 0,
         }
     }
@@ -97,11 +102,25 @@ pub struct Script {
     pub visible: Option<u64>,
     /// Mining calls made, with their files.
     pub calls: Vec<Vec<String>>,
+    /// The bytes of the files of each.
+    pub bytes: Vec<u64>,
     /// Mining calls that fail as if a file had gone.
     pub vanish: usize,
     pub questions: usize,
     /// The end of the last file, where records of other kinds have moved it beyond the last line.
     pub end: Option<u64>,
+    /// Files that cannot be opened.
+    pub lost: Vec<String>,
+    /// Files that are not listed.
+    pub unlisted: Vec<String>,
+    /// Files that are listed once more, in another destination and with so many lines less.
+    pub copies: Vec<(String, usize)>,
+    /// The file that could not be opened.
+    pub refused: Option<String>,
+    /// The server's settings are wrong.
+    pub unlogged: bool,
+    /// How often the settings were looked at.
+    pub setups: usize,
     /// What is noted of the log by the server's clock.
     pub times: Vec<(String, u64)>,
 }
@@ -128,9 +147,16 @@ impl ScriptedLog {
             held: Vec::new(),
             visible: None,
             calls: Vec::new(),
+            bytes: Vec::new(),
             vanish: 0,
             questions: 0,
             end: None,
+            lost: Vec::new(),
+            unlisted: Vec::new(),
+            copies: Vec::new(),
+            refused: None,
+            unlogged: false,
+            setups: 0,
             times: Vec::new(),
         })))
     }
@@ -175,6 +201,22 @@ impl Script {
                 bytes: (end - start) as u64 * 10,
                 active,
             })
+            .flat_map(|file| {
+                let copy = self.copies.iter().find(|(path, _)| *path == file.path);
+                let copy = copy.map(|(path, behind)| {
+                    let number: usize = path["file".len()..].parse().unwrap();
+                    let (start, end, _) = ranges[number];
+                    let end = start.max(end.saturating_sub(*behind));
+                    Archive {
+                        path: format!("copy/{path}"),
+                        last: Scn(self.scn_before(end)),
+                        bytes: (end - start) as u64 * 10,
+                        ..file.clone()
+                    }
+                });
+                [Some(file), copy].into_iter().flatten()
+            })
+            .filter(|file| !self.unlisted.contains(&file.path))
             .collect()
     }
 
@@ -183,9 +225,17 @@ impl Script {
         let mut rows: Vec<Line> = Vec::new();
         let mut seen = 0;
         for file in files {
-            let number: usize = file.path["file".len()..].parse().unwrap();
-            let (start, end, _) = ranges[number];
-            rows.extend(self.lines[start..end].iter().filter(|line| line.scn >= from).cloned());
+            let number = file.path.rsplit("file").next().unwrap();
+            let (start, mut end, _) = ranges[number.parse::<usize>().unwrap()];
+            if let Some((_, behind)) = self.copies.iter().find(|(path, _)| file.path == format!("copy/{path}")) {
+                end = start.max(end.saturating_sub(*behind));
+            }
+            rows.extend(
+                self.lines[start..end]
+                    .iter()
+                    .filter(|line| line.scn >= from && !line.hidden)
+                    .cloned(),
+            );
             seen = seen.max(end);
         }
         for row in &mut rows {
@@ -269,8 +319,12 @@ impl LogSource for ScriptedLog {
             script
                 .calls
                 .push(call.files.iter().map(|file| file.path.clone()).collect());
-            if script.vanish > 0 {
-                script.vanish -= 1;
+            script.bytes.push(call.files.iter().map(|file| file.bytes).sum());
+            let mut paths = call.files.iter().map(|file| &file.path);
+            let lost = paths.find(|path| script.lost.contains(path)).cloned();
+            script.refused.clone_from(&lost);
+            if lost.is_some() || script.vanish > 0 {
+                script.vanish = script.vanish.saturating_sub(1);
                 return Err(ErrorKind::Statement {
                     message: "[-4546] file open failure".into(),
                     state: "HY000".into(),
@@ -304,13 +358,26 @@ impl LogSource for ScriptedLog {
         Ok(())
     }
 
-    fn is_missing_file(&self, error: &Error) -> bool {
-        matches!(
-            error.kind(),
+    fn missing_file(&self, error: &Error) -> Option<MissingFile> {
+        match error.kind() {
             ErrorKind::Statement {
                 native: -4546 | -2847,
+                message,
                 ..
-            }
-        )
+            } => Some(MissingFile {
+                path: self.script().refused.clone(),
+                message: message.clone(),
+            }),
+            _ => None,
+        }
+    }
+
+    fn check_setup(&mut self) -> Result<()> {
+        let mut script = self.script();
+        script.setups += 1;
+        match script.unlogged {
+            true => Err(ErrorKind::LoggingMode("it is off".into()).into()),
+            false => Ok(()),
+        }
     }
 }

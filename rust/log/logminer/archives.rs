@@ -1,5 +1,7 @@
 //! Which archived files cover a range of the log, and whether it is still there.
 
+use std::collections::HashSet;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::source::Archive;
 use crate::position::Scn;
@@ -13,7 +15,12 @@ pub struct Archives {
 impl Archives {
     /// Orders what the database lists. Copies of one file in several destinations are kept once: the one that reaches
     /// farthest, since another may lag behind while the file is written.
-    pub fn new(mut files: Vec<Archive>) -> Self {
+    pub fn new(files: Vec<Archive>) -> Self {
+        Archives::avoiding(files, &HashSet::new())
+    }
+
+    /// The same, but of several copies one that can be read, by what is known of their paths.
+    pub fn avoiding(mut files: Vec<Archive>, unreadable: &HashSet<String>) -> Self {
         for file in &mut files {
             // A file without any record yet reaches as far as the one before it.
             file.last = file.last.max(file.previous);
@@ -22,6 +29,7 @@ impl Archives {
         files.sort_by(|a, b| {
             place(a)
                 .cmp(&place(b))
+                .then_with(|| unreadable.contains(&a.path).cmp(&unreadable.contains(&b.path)))
                 .then_with(|| (b.last, b.bytes).cmp(&(a.last, a.bytes)))
                 .then_with(|| a.path.cmp(&b.path))
         });
@@ -94,6 +102,13 @@ impl Archives {
         }
         // Of the scn before, a part may stand in the file before.
         Ok(Scn(first.previous.0 + 1))
+    }
+
+    /// Bytes of the files that lie wholly before `needed`: what may be deleted before it is missed.
+    pub fn headroom(&self, needed: Scn) -> u64 {
+        let before = self.files.iter().take_while(|file| file.last < needed);
+        let count = before.count().min(self.files.len().saturating_sub(1));
+        self.files[..count].iter().map(|file| file.bytes).sum()
     }
 
     /// The files that hold records from `first` to `last`, both inclusive.
@@ -204,6 +219,44 @@ pub(crate) mod tests {
             ahead,
         ]);
         assert_eq!(paths(kept.files()), ["/one/a", "/two/b"]);
+    }
+
+    #[test]
+    fn of_two_copies_the_one_that_can_be_read_is_taken_though_it_lags() {
+        let files = vec![
+            file("/one/a", 0, 1, 10),
+            file("/one/b", 10, 11, 20),
+            file("/two/b", 10, 11, 15),
+        ];
+        let unreadable = |paths: &[&str]| paths.iter().map(|&path| path.to_owned()).collect::<HashSet<_>>();
+        for (bad, taken) in [
+            (vec![], "/one/b"),
+            (vec!["/one/b"], "/two/b"),
+            (vec!["/two/b"], "/one/b"),
+            // The only copy of a file stays: it may come back.
+            (vec!["/one/a", "/one/b", "/two/b"], "/one/b"),
+        ] {
+            let kept = Archives::avoiding(files.clone(), &unreadable(&bad));
+            assert_eq!(paths(kept.files()), ["/one/a", taken], "without {bad:?}");
+        }
+    }
+
+    #[test]
+    fn headroom_is_what_lies_wholly_before() {
+        let kept = Archives::new(vec![file("a", 0, 1, 10), file("b", 10, 11, 20), file("c", 20, 21, 30)]);
+        for (needed, bytes) in [
+            (0, 0),
+            (5, 0),
+            (10, 0),
+            (11, 100),
+            (20, 100),
+            (21, 200),
+            (30, 200),
+            (99, 200),
+        ] {
+            assert_eq!(kept.headroom(Scn(needed)), bytes, "{needed}");
+        }
+        assert_eq!(Archives::default().headroom(Scn(5)), 0);
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub struct Control {
     pub xid: Xid,
     /// What it does.
     pub bound: Bound,
-    /// Of a COMMIT: when, in microseconds since the epoch.
+    /// When, in microseconds since the epoch; zero where a record other than a COMMIT does not say.
     pub micros: i64,
 }
 
@@ -219,13 +219,11 @@ impl<'z> Contents<'z> {
     }
 
     fn bound(&mut self, row: &ContentsRow<'_>, bound: Bound) -> Result<()> {
-        let mut micros = 0;
-        if bound == Bound::Commit {
-            let time = row
-                .time
-                .ok_or_else(|| Error::from(ErrorKind::CorruptLog("a COMMIT record has no time".into())))?;
-            micros = self.zone.epoch_micros(time)?;
-        }
+        let micros = match (bound, row.time) {
+            (Bound::Commit | Bound::Start, Some(time)) => self.zone.epoch_micros(time)?,
+            (Bound::Commit, None) => return Err(ErrorKind::CorruptLog("a COMMIT record has no time".into()).into()),
+            _ => 0,
+        };
         self.unsorted |= self.controls.last().is_some_and(|last| last.scn > row.scn);
         self.controls.push(Control {
             scn: row.scn,

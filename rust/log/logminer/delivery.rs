@@ -125,6 +125,11 @@ impl Delivery {
         })))
     }
 
+    /// Memory that the transaction takes.
+    pub fn size(&self) -> usize {
+        self.transaction.size()
+    }
+
     /// Whether all of it is out, its end too.
     pub fn is_over(&self) -> bool {
         (self.ended || !self.begun) && !self.rest().any(|nth| self.goes_out(nth))

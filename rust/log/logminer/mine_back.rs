@@ -1,5 +1,7 @@
 //! Mining for one transaction: its START before the place where mining began, in growing windows, or all of it again.
 
+use std::collections::HashSet;
+
 use crate::error::{ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
 use crate::log::logminer::contents::{Bound, Contents, TableIndex};
@@ -26,6 +28,8 @@ pub struct Search<'a> {
     pub faults: &'a mut Faults,
     /// Counts the mining calls.
     pub mined: &'a mut Mined,
+    /// Files that are listed and cannot be read.
+    pub unreadable: &'a HashSet<String>,
 }
 
 impl Search<'_> {
@@ -38,7 +42,7 @@ impl Search<'_> {
         let mut bytes = self.window_bytes;
         let mut before = self.before;
         loop {
-            let archives = Archives::new(source.archives()?);
+            let archives = Archives::avoiding(source.archives()?, self.unreadable);
             let (files, from) = window(&archives, before, bytes, self.before)?;
             found.prepend(self.mine(source, &files, from, before)?);
             if found.start().is_some() {
@@ -54,7 +58,7 @@ impl Search<'_> {
     /// # Errors
     /// `LogGone` when its log is no longer kept; database errors.
     pub fn again(&mut self, source: &mut impl LogSource, start: Scn, commit: Scn) -> Result<Transaction> {
-        let archives = Archives::new(source.archives()?);
+        let archives = Archives::avoiding(source.archives()?, self.unreadable);
         archives.from(start)?;
         let files: Vec<Archive> = archives.range(start, commit).cloned().collect();
         self.mine(source, &files, start, Scn(commit.0 + 1))
@@ -73,7 +77,7 @@ impl Search<'_> {
         })?;
         let (controls, _) = contents.finish(&mut transactions)?;
         for control in controls.iter().filter(|control| control.bound == Bound::Start) {
-            transactions.start(self.xid, control.scn);
+            transactions.start(self.xid, control.scn, control.micros);
         }
         Ok(transactions.end(self.xid).unwrap_or_default())
     }
@@ -104,7 +108,13 @@ fn window(archives: &Archives, before: Scn, bytes: u64, known: Scn) -> Result<(V
     Err(ErrorKind::LogGone {
         needed: Scn(known.0.saturating_sub(1)),
         oldest: archives.files().first().map(|file| file.first),
-        detail: "it has to reach back to the START of a transaction".into(),
+        detail: match archives.files().first() {
+            Some(file) => format!(
+                "it has to reach back to the START of a transaction, beyond file '{}'",
+                file.path
+            ),
+            None => "it has to reach back to the START of a transaction".into(),
+        },
     }
     .into())
 }

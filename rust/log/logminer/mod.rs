@@ -11,6 +11,7 @@
 //! changes      redo texts to changes
 //! delivery     a committed transaction in fragments
 //! mine_back    the START of a transaction that began before mining did
+//! missing      files that should be there and are not
 //! reader       the log reader over all of them
 //! opener       opens log readers
 //! redo_sql     the parser of redo texts
@@ -22,6 +23,7 @@ pub mod contents;
 pub mod delivery;
 pub mod faults;
 mod mine_back;
+mod missing;
 pub mod opener;
 pub mod reader;
 pub mod redo_sql;

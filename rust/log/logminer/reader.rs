@@ -3,6 +3,7 @@
 pub mod openings;
 
 use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
@@ -11,6 +12,7 @@ use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
 use crate::log::logminer::delivery::{Delivery, FragmentLimit};
 use crate::log::logminer::faults::{Faults, OnFault, Skipped};
 use crate::log::logminer::mine_back;
+use crate::log::logminer::missing::{self, Missing};
 use crate::log::logminer::source::{LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::{Window, Windows};
 use crate::log::transactions::{Transaction, Transactions};
@@ -36,6 +38,8 @@ pub struct Settings {
     pub on_mismatch: OnFault,
     /// What to do about a transaction whose START the log no longer holds.
     pub on_lost_start: OnFault,
+    /// How long a file that should be there may be missing before that is an error.
+    pub missing_patience: Duration,
     /// Whether texts with apostrophes that were not doubled are read by guess.
     pub lenient: bool,
     /// `server-time-zone`
@@ -59,6 +63,7 @@ impl Default for Settings {
             on_corruption: OnFault::Fail,
             on_mismatch: OnFault::Fail,
             on_lost_start: OnFault::Fail,
+            missing_patience: Duration::ZERO,
             lenient: false,
             zone: Zone::UTC,
             undo: Form::Unknown,
@@ -82,6 +87,9 @@ pub struct LogMinerReader<S> {
     mined_from: Scn,
     /// Commits before this cut are noted, not returned.
     opened: Position,
+    /// As they were listed last.
+    archives: Archives,
+    missing: Missing,
     windows: Windows,
     transactions: Transactions,
     /// What the last mining call left to be applied.
@@ -120,7 +128,8 @@ impl<S: LogSource> LogMinerReader<S> {
     /// # Errors
     /// `LogGone` if the log from `at.mine_from` on is no longer kept; database errors.
     pub fn open(mut source: S, tables: Vec<CapturedTable>, settings: Settings, at: Opening) -> Result<Self> {
-        Archives::new(source.archives()?)
+        let archives = Archives::new(source.archives()?);
+        archives
             .from(at.mine_from)
             .map_err(|error| error.doing("opening the log"))?;
         let incarnation = source.incarnation()?;
@@ -137,6 +146,8 @@ impl<S: LogSource> LogMinerReader<S> {
             incarnation,
             mined_from: at.mine_from,
             opened: at.position,
+            archives,
+            missing: Missing::default(),
             windows: Windows::new(at.mine_from, settings.window_bytes),
             transactions: Transactions::default(),
             controls: VecDeque::new(),
@@ -169,38 +180,56 @@ impl<S: LogSource> LogMinerReader<S> {
         self.faults.skipped
     }
 
-    /// Memory that buffered transactions take.
-    pub fn buffered_bytes(&self) -> usize {
-        self.transactions.size()
-    }
-
     /// One mining call, if there is anything new to read.
     fn mine(&mut self) -> Result<Looked> {
         let mut again = false;
         loop {
-            let archives = Archives::new(self.source.archives()?);
-            let Some(window) = self.windows.plan(&archives)? else {
-                // Nothing was written since the log was read to its end, so this end is reached too.
-                let reached = self.progress.complete_to.max(Some(archives.end()));
-                let moved = reached != self.progress.complete_to;
-                self.progress.complete_to = reached;
-                return Ok(if moved { Looked::End } else { Looked::Nothing });
+            self.archives = Archives::avoiding(self.source.archives()?, &self.missing.unreadable);
+            let window = match self.windows.plan(&self.archives, self.progress.complete_to) {
+                Ok(Some(window)) => window,
+                Ok(None) => {
+                    // Nothing was written since the log was read to its end, so this end is reached too.
+                    let reached = self.progress.complete_to.max(Some(self.archives.end()));
+                    let moved = reached != self.progress.complete_to;
+                    self.progress.complete_to = reached;
+                    return Ok(if moved { Looked::End } else { Looked::Nothing });
+                }
+                Err(gone) => return self.wait_for_file(gone),
             };
+            if window.passes {
+                // What was read as empty must not have been empty for the settings.
+                self.source.check_setup()?;
+            }
             let zone = self.settings.zone.clone();
             let mut contents = Contents::new(self.windows.sift(), &zone);
             self.transactions.begin_call();
             let mined = self.read(&window, &mut contents);
-            match mined {
-                Ok(()) => return self.take_in(&window, contents).map(|()| Looked::Rows),
-                // A file was moved between the question and the call: look once more.
-                Err(error) if !again && contents.rows() == 0 && self.source.is_missing_file(&error) => {
-                    log::warn!("a log file has gone, the files are looked up again: {error}");
-                    self.windows.again();
-                    again = true;
+            let error = match mined {
+                Ok(()) => {
+                    self.missing.since = None;
+                    return self.take_in(&window, contents).map(|()| Looked::Rows);
                 }
-                Err(error) => return Err(error.doing("mining the log").at(format!("scn {}", window.from))),
+                Err(error) => error.doing("mining the log").at(format!("scn {}", window.from)),
+            };
+            let Some(file) = self.source.missing_file(&error).filter(|_| contents.rows() == 0) else {
+                return Err(error);
+            };
+            let gone = missing::gone(&window, &self.archives, &file);
+            self.missing.unreadable.extend(file.path);
+            if std::mem::replace(&mut again, true) {
+                return self.wait_for_file(gone);
             }
+            // A file was moved between the question and the call, or another copy is there: look once more.
+            log::warn!("the log files are looked up again: {gone}");
         }
+    }
+
+    /// Lets a file that should be there come: for a while there is nothing to read.
+    fn wait_for_file(&mut self, gone: Error) -> Result<Looked> {
+        if !is_gone(&gone) || self.missing.is_over(self.settings.missing_patience) {
+            return Err(gone.doing("mining the log"));
+        }
+        Ok(Looked::Nothing)
     }
 
     fn read(&mut self, window: &Window, contents: &mut Contents<'_>) -> Result<()> {
@@ -229,7 +258,7 @@ impl<S: LogSource> LogMinerReader<S> {
     /// Applies a record that begins or ends a transaction.
     fn apply(&mut self, control: Control) -> Result<()> {
         match control.bound {
-            Bound::Start => self.transactions.start(control.xid, control.scn),
+            Bound::Start => self.transactions.start(control.xid, control.scn, control.micros),
             Bound::Prepare => self.transactions.prepare(control.xid),
             Bound::Rollback => {
                 if let Some(dropped) = self.transactions.end(control.xid) {
@@ -291,12 +320,13 @@ impl<S: LogSource> LogMinerReader<S> {
     }
 
     fn find_start(&mut self, transaction: &mut Transaction, commit: CommitPosition, xid: Xid) -> Result<Scn> {
-        let (mut search, source) = self.search(xid);
-        let earlier = search.run(source).map_err(|error| {
-            error
-                .doing("looking for the START of a transaction that began before the first record read")
-                .at(format!("{commit}, transaction {xid}"))
-        })?;
+        let earlier = self
+            .searching(xid, |search, source| search.run(source))
+            .map_err(|error| {
+                error
+                    .doing("looking for the START of a transaction that began before the first record read")
+                    .at(format!("{commit}, transaction {xid}"))
+            })?;
         transaction.prepend(earlier);
         transaction
             .start()
@@ -304,25 +334,38 @@ impl<S: LogSource> LogMinerReader<S> {
     }
 
     fn read_again(&mut self, start: Scn, commit: CommitPosition, xid: Xid) -> Result<Transaction> {
-        let (mut search, source) = self.search(xid);
-        search.again(source, start, commit.scn).map_err(|error| {
-            error
-                .doing("reading a transaction again to see what it has undone")
-                .at(format!("{commit}, transaction {xid}"))
-        })
+        self.searching(xid, |search, source| search.again(source, start, commit.scn))
+            .map_err(|error| {
+                error
+                    .doing("reading a transaction again to see what it has undone")
+                    .at(format!("{commit}, transaction {xid}"))
+            })
     }
 
-    fn search(&mut self, xid: Xid) -> (mine_back::Search<'_>, &mut S) {
-        let search = mine_back::Search {
-            xid,
-            before: self.mined_from,
-            window_bytes: self.settings.window_bytes,
-            index: &mut self.index,
-            zone: &self.settings.zone,
-            faults: &mut self.faults,
-            mined: &mut self.mined,
-        };
-        (search, &mut self.source)
+    /// Mines for one transaction; once more if a file cannot be read, since there may be another copy.
+    fn searching(
+        &mut self,
+        xid: Xid,
+        find: impl Fn(&mut mine_back::Search<'_>, &mut S) -> Result<Transaction>,
+    ) -> Result<Transaction> {
+        let mut again = false;
+        loop {
+            let mut search = mine_back::Search {
+                xid,
+                before: self.mined_from,
+                window_bytes: self.settings.window_bytes,
+                index: &mut self.index,
+                zone: &self.settings.zone,
+                faults: &mut self.faults,
+                mined: &mut self.mined,
+                unreadable: &self.missing.unreadable,
+            };
+            let found = find(&mut search, &mut self.source);
+            match found.as_ref().err().and_then(|error| self.source.missing_file(error)) {
+                Some(file) if !std::mem::replace(&mut again, true) => self.missing.unreadable.extend(file.path),
+                _ => return found,
+            }
+        }
     }
 
     fn note(&mut self, xid: Xid) -> Result<()> {
@@ -434,6 +477,10 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
         archives.from(needed).map(|_| ())
     }
 
+    fn headroom(&self, needed: Scn) -> Option<u64> {
+        Some(self.archives.headroom(needed))
+    }
+
     fn incarnation(&self) -> Incarnation {
         self.incarnation
     }
@@ -444,6 +491,9 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
             skipped_transactions: self.faults.skipped.transactions,
             mining_calls: self.mined.calls,
             mined_bytes: self.mined.bytes,
+            open_transactions: self.transactions.len() as u64,
+            oldest: self.transactions.oldest(),
+            buffered_bytes: (self.transactions.size() + self.delivery.as_ref().map_or(0, Delivery::size)) as u64,
         }
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::dialect::Query;
 use crate::dialect::mining::{Mining, MiningFault, contents};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::logminer::source::{Archive, ContentsRow, KnownTimes, LogSource, MiningCall, OpenTransaction};
+use crate::log::logminer::source::{
+    Archive, ContentsRow, KnownTimes, LogSource, MiningCall, MissingFile, OpenTransaction,
+};
 use crate::odbc::{Batch, Column, Connection, Field};
 use crate::position::{Incarnation, Scn, Xid};
 use crate::split::TableName;
@@ -17,6 +19,8 @@ pub struct Session {
     incarnation: Incarnation,
     contents: Query,
     fetch_rows: usize,
+    /// The file that the server would not add.
+    refused: Option<String>,
 }
 
 /// How the server is set up: names and values for [`Mining::judge_setup`].
@@ -49,6 +53,7 @@ impl Session {
         let mut session = Session {
             contents: dialect.contents(tables),
             fetch_rows,
+            refused: None,
             incarnation: Incarnation(0),
             connection,
             dialect,
@@ -72,12 +77,17 @@ impl Session {
     }
 
     fn begin(&mut self, call: &MiningCall<'_>) -> Result<()> {
+        self.refused = None;
         let mut first = true;
         for file in call.files {
             let added = self.connection.execute(&self.dialect.add_file(&file.path, first));
             match added {
                 Err(error) if self.fault(&error) == Some(MiningFault::DuplicateFile) => {}
-                added => added.map_err(|error| error.doing(format!("adding log file '{}'", file.path)))?,
+                Err(error) => {
+                    self.refused = Some(file.path.clone());
+                    return Err(error.doing(format!("adding log file '{}'", file.path)));
+                }
+                Ok(()) => {}
             }
             first = false;
         }
@@ -200,8 +210,21 @@ impl LogSource for Session {
         }
     }
 
-    fn is_missing_file(&self, error: &Error) -> bool {
-        matches!(self.fault(error), Some(MiningFault::MissingFile | MiningFault::NoFiles))
+    fn missing_file(&self, error: &Error) -> Option<MissingFile> {
+        match (self.fault(error), error.kind()) {
+            (Some(MiningFault::MissingFile | MiningFault::NoFiles), ErrorKind::Statement { message, .. }) => {
+                Some(MissingFile {
+                    path: self.refused.clone(),
+                    message: message.trim().to_owned(),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn check_setup(&mut self) -> Result<()> {
+        let settings = server_settings(&mut self.connection, &*self.dialect)?;
+        self.dialect.judge_setup(&settings)
     }
 }
 

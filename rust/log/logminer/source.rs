@@ -80,6 +80,15 @@ pub struct KnownTimes {
     pub noted: Option<(String, String)>,
 }
 
+/// A file that is listed and cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MissingFile {
+    /// Its path, if the server's error belongs to one file.
+    pub path: Option<String>,
+    /// What the server says.
+    pub message: String,
+}
+
 /// What to mine.
 #[derive(Clone, Copy, Debug)]
 pub struct MiningCall<'a> {
@@ -162,6 +171,13 @@ pub trait LogSource: Send {
     /// Database errors and those of `row`.
     fn mine(&mut self, call: &MiningCall<'_>, row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>) -> Result<()>;
 
-    /// Whether an error of [`LogSource::mine`] says that a file is missing that was listed a moment ago.
-    fn is_missing_file(&self, error: &Error) -> bool;
+    /// The file, where it is known, if an error of [`LogSource::mine`] says that one is missing that was listed a moment
+    /// ago; `None` for other errors.
+    fn missing_file(&self, error: &Error) -> Option<MissingFile>;
+
+    /// Whether the server still logs what is needed.
+    ///
+    /// # Errors
+    /// `Setup`, `LoggingMode`; database errors.
+    fn check_setup(&mut self) -> Result<()>;
 }

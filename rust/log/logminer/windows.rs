@@ -21,6 +21,8 @@ pub struct Window {
     pub from: Scn,
     /// How far the log is read once every row has come: `E` where the window reaches the end of the log, else `None`.
     pub end: Option<Scn>,
+    /// Whether files between `from` and the first one are gone that were read before.
+    pub passes: bool,
 }
 
 /// Lays windows over the log, from a position on. Moves only with records that came back.
@@ -63,12 +65,19 @@ impl Windows {
         self.at
     }
 
-    /// The next window, or `None` when nothing was written since the last one reached the end of the log.
+    /// The next window, or `None` when nothing was written since the last one reached the end of the log. The log was
+    /// read completely up to `read_to`: files before it are not missed, though no record has come to move behind.
     ///
     /// # Errors
     /// `LogGone`.
-    pub fn plan(&mut self, archives: &Archives) -> Result<Option<Window>> {
-        let kept = archives.from(self.at)?;
+    pub fn plan(&self, archives: &Archives, read_to: Option<Scn>) -> Result<Option<Window>> {
+        let (kept, passes) = match archives.from(self.at) {
+            Ok(kept) => (kept, false),
+            Err(gone) => match read_to.map(|scn| archives.from(scn)) {
+                Some(Ok(kept)) => (kept, true),
+                _ => return Err(gone),
+            },
+        };
         let mut size = 0;
         // The upper bound never moves back: what was mined once is mined again, as long as its files are needed.
         let reached = self.last.last().map(|file| (file.previous, file.first, file.sequence));
@@ -89,17 +98,12 @@ impl Windows {
         }
         let files = kept[..count].to_vec();
         let end = (count == kept.len()).then(|| archives.end());
-        self.last = files.clone();
         Ok(Some(Window {
             files,
             from: self.at,
             end,
+            passes,
         }))
-    }
-
-    /// Forgets which files the last window had: it could not be read and is laid again.
-    pub fn again(&mut self) {
-        self.last.clear();
     }
 
     /// Begins to sift the rows of a window.
@@ -138,6 +142,7 @@ impl Windows {
             ))
             .into());
         }
+        self.last.clone_from(&window.files);
         if sieve.highest > self.at {
             self.at = sieve.highest;
             self.had.clear();

@@ -1,0 +1,43 @@
+//! Files that are listed and cannot be read, or should be listed and are not: for a while they may still come.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, ErrorKind};
+use crate::log::logminer::archives::Archives;
+use crate::log::logminer::source::MissingFile;
+use crate::log::logminer::windows::Window;
+
+/// What is known to be missing.
+#[derive(Debug, Default)]
+pub(super) struct Missing {
+    /// Paths that the server could not open. Only where there is another copy they are left out.
+    pub unreadable: HashSet<String>,
+    /// Since when nothing can be read.
+    pub since: Option<Instant>,
+}
+
+impl Missing {
+    /// Whether it was missed for so long; the first time counts as the beginning.
+    pub fn is_over(&mut self, patience: Duration) -> bool {
+        self.since.get_or_insert_with(Instant::now).elapsed() >= patience
+    }
+}
+
+/// The error of a window that could not be read for want of a file.
+pub(super) fn gone(window: &Window, archives: &Archives, file: &MissingFile) -> Error {
+    let path = file.path.as_deref();
+    let missing = path.and_then(|path| window.files.iter().find(|file| file.path == path));
+    ErrorKind::LogGone {
+        needed: missing.map_or(window.from, |missing| missing.first.max(window.from)),
+        oldest: archives.files().first().map(|file| file.first),
+        detail: match path {
+            Some(path) => format!(
+                "file '{path}' is listed, but the server cannot open it: {}",
+                file.message
+            ),
+            None => format!("a listed file cannot be read: {}", file.message),
+        },
+    }
+    .into()
+}
