@@ -119,12 +119,13 @@ impl Database {
         let captured = tables
             .iter()
             .map(|table| self.prepared(table).map_err(|error| error.on(&table.name)));
-        Ok(Codec::new(
+        let codec = Codec::new(
             captured.collect::<Result<_>>()?,
             database_name,
             self.config.server_time_zone.clone(),
             self.config.on_value_error,
-        ))
+        );
+        Ok(codec.with_form(self.config.form.clone()))
     }
 
     /// A table with what of it goes downstream.
@@ -152,6 +153,9 @@ fn load(connection: &mut Connection, dialect: &dyn Mining, config: &Config, name
 
 /// The columns of a table that go downstream: those that the job declares, or all.
 fn output_columns(config: &Config, table: &Table) -> Result<Vec<OutputColumn>> {
+    if let Some(key) = &config.upsert_key {
+        layout::require_key(key, table)?;
+    }
     match &config.columns {
         Some(declared) => layout::resolve(declared, table),
         None => layout::all_columns(table),

@@ -1,5 +1,6 @@
 //! What a job asks for: built once from JSON, validated whole; every error names its option.
 
+mod form;
 pub mod options;
 mod values;
 
@@ -10,13 +11,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::catalog::pattern::{NamePattern, TablePatterns};
+use crate::config::form::{FormName, form, refuse_columns, upsert_key};
 use crate::config::values::Options;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::LogStart;
 use crate::log::logminer::faults::OnFault;
 use crate::odbc::Secret;
 use crate::position::Scn;
-use crate::row::codec::OnValueError;
+use crate::row::codec::{Form, OnValueError};
 use crate::row::layout::DeclaredColumn;
 use crate::row::zone::Zone;
 use crate::stream::OnTruncate;
@@ -84,6 +86,10 @@ pub struct Config {
     pub odbc: BTreeMap<String, String>,
     /// The columns of each table that go downstream, in their order; `None`: all of them, in their natural types.
     pub columns: Option<Vec<DeclaredColumn>>,
+    /// The form of the records, and `changelog-mode`.
+    pub form: Form,
+    /// The columns by which rows are kept downstream, where updates are told by them alone.
+    pub upsert_key: Option<Vec<String>>,
     /// How the job takes checkpoints.
     pub checkpointing: Checkpointing,
 }
@@ -183,14 +189,19 @@ struct Json {
     options: Map<String, Value>,
     #[serde(default)]
     columns: Option<Vec<DeclaredColumn>>,
+    #[serde(default)]
+    form: FormName,
+    #[serde(default, rename = "primary-key")]
+    primary_key: Option<Vec<String>>,
     checkpointing: Checkpointing,
 }
 
 impl Config {
     /// Reads what Java made of the table's or the builder's options: `{"connector": …, "options": {name: value, …},
     /// "columns": [{"name", "type", "precision", "scale", "length", "nullable", "metadata"}, …], "checkpointing":
-    /// "disabled" | "aligned" | "unaligned"}`. Values are texts, integers, and durations in milliseconds. Without `columns`
-    /// all columns of each table go out.
+    /// "disabled" | "aligned" | "unaligned", "form": "rows" | "json" | "changes", "primary-key": [name, …]}`. Values are
+    /// texts, integers, and durations in milliseconds. Without `columns` all columns of each table go out; the form is
+    /// `rows` if it is left out; a table of SQL without a PRIMARY KEY has an empty one.
     ///
     /// # Errors
     /// `Option`, which names the option; `Declaration`, which names the column.
@@ -211,6 +222,8 @@ impl Config {
         options.refuse_unknown()?;
         let declared = json.columns.iter().flatten();
         declared.map(DeclaredColumn::kind).try_for_each(|kind| kind.map(drop))?;
+        refuse_columns(json.form, json.columns.is_some())?;
+        let form = form(json.form, &options, connector)?;
         let config = Config {
             connector,
             hostname: options.text("hostname")?,
@@ -266,6 +279,8 @@ impl Config {
             odbc_driver: options.optional_text("odbc.driver")?,
             odbc: options.properties("odbc")?,
             columns: json.columns,
+            upsert_key: upsert_key(&form, json.primary_key)?,
+            form,
             checkpointing: json.checkpointing,
         };
         config.refuse_impossible()?;

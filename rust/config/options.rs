@@ -262,6 +262,26 @@ pub const OPTIONS: &[OptionSpec] = &[
               (`truncatesIgnored`).",
     },
     OptionSpec {
+        name: "changelog-mode",
+        kind: OptionKind::Choice(&["all", "upsert"]),
+        default: Default::Text("all"),
+        doc: "How updates go out: as the row before (`-U`) and after (`+U`), or as the row after alone (`upsert`), which needs \
+              a declared PRIMARY KEY of the table's key columns. A change of the key is a delete and an insert in both.",
+    },
+    OptionSpec {
+        name: "decimal.handling.mode",
+        kind: OptionKind::Choice(&["string", "precise", "double"]),
+        default: Default::Text("string"),
+        doc: "How exact numbers stand in JSON: as a text, as a number with all its digits, or as the nearest DOUBLE.",
+    },
+    OptionSpec {
+        name: "time.precision.mode",
+        kind: OptionKind::Choice(&["sql", "iso-8601", "adaptive"]),
+        default: Default::Text("sql"),
+        doc: "How dates and times stand in JSON: as Flink's formats read them with `timestamp-format.standard` = `SQL` or \
+              `ISO-8601`, or as Debezium's numbers since 1970 (days; milli-, micro- or nanoseconds by the column's precision).",
+    },
+    OptionSpec {
         name: "connect.timeout",
         kind: OptionKind::Duration {
             min: 1_000,

@@ -17,7 +17,13 @@ fn minimal() -> Value {
     })
 }
 
+/// A job with one more option, of the form that has it.
 fn with(name: &str, value: impl Into<Value>) -> Result<Config> {
+    let json_alone = ["decimal.handling.mode", "time.precision.mode"];
+    formed(if json_alone.contains(&name) { "json" } else { "rows" }, name, value)
+}
+
+fn formed(form: &str, name: &str, value: impl Into<Value>) -> Result<Config> {
     let mut json = minimal();
     let value = value.into();
     // Options that go together.
@@ -30,7 +36,11 @@ fn with(name: &str, value: impl Into<Value>) -> Result<Config> {
         }
         _ => {}
     }
+    json["form"] = form.into();
     json["options"][name] = value;
+    if form != "rows" {
+        json.as_object_mut().unwrap().remove("columns");
+    }
     Config::from_json(&json.to_string())
 }
 
@@ -66,6 +76,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(config.on_value_error, OnValueError::Fail);
     assert_eq!(config.on_truncate, OnTruncate::Fail);
     assert_eq!((config.odbc_driver, config.odbc.len()), (None, 0));
+    assert!(matches!(config.form, Form::Rows { upsert: false }) && config.upsert_key.is_none());
     assert_eq!(config.checkpointing, Checkpointing::Aligned);
 }
 
@@ -279,4 +290,62 @@ fn errors_advise_no_option_that_does_not_exist() {
         advised >= 3,
         "only {advised} options are advised: is the text still written so?"
     );
+}
+
+#[test]
+fn options_of_the_json_form_are_refused_in_others() {
+    use crate::row::debezium_json::{Decimals, Times};
+
+    let json = |name, value| match formed("json", name, value).unwrap().form {
+        Form::Json(settings) => (settings.decimals, settings.times),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(json("decimal.handling.mode", "string"), (Decimals::String, Times::Sql));
+    assert_eq!(json("decimal.handling.mode", "precise").0, Decimals::Precise);
+    assert_eq!(json("decimal.handling.mode", "double").0, Decimals::Double);
+    assert_eq!(json("time.precision.mode", "iso-8601").1, Times::Iso8601);
+    assert_eq!(json("time.precision.mode", "adaptive").1, Times::Adaptive);
+    for form in ["rows", "changes"] {
+        for (name, value) in [("decimal.handling.mode", "string"), ("time.precision.mode", "sql")] {
+            let refused = formed(form, name, value).unwrap_err().to_string();
+            assert!(refused.contains(name) && refused.contains("JSON alone"), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn upsert_is_for_rows_and_needs_a_key_where_one_can_be_declared() {
+    let config = formed("rows", "changelog-mode", "upsert").unwrap();
+    assert!(matches!(config.form, Form::Rows { upsert: true }));
+    for form in ["json", "changes"] {
+        let refused = formed(form, "changelog-mode", "upsert").unwrap_err().to_string();
+        assert!(refused.contains("'upsert', which is for rows"), "{refused}");
+    }
+    let keyed = |mode: &str, key: Value| {
+        let mut json = minimal();
+        json["options"]["changelog-mode"] = mode.into();
+        json["primary-key"] = key;
+        Config::from_json(&json.to_string())
+    };
+    assert_eq!(
+        keyed("upsert", json!(["ID"])).unwrap().upsert_key,
+        Some(vec!["ID".to_owned()])
+    );
+    assert_eq!(keyed("all", json!([])).unwrap().upsert_key, None);
+    let refused = keyed("upsert", json!([])).unwrap_err().to_string();
+    assert!(refused.contains("needs a PRIMARY KEY"), "{refused}");
+}
+
+#[test]
+fn columns_are_declared_for_rows_alone() {
+    for form in ["json", "changes"] {
+        let mut json = minimal();
+        json["form"] = form.into();
+        let error = Config::from_json(&json.to_string()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Declaration(_)), "{error}");
+    }
+    assert!(matches!(
+        formed("changes", "on-truncate", "ignore").unwrap().form,
+        Form::Changes
+    ));
 }

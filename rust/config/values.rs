@@ -78,6 +78,11 @@ impl Options {
         }
     }
 
+    /// Whether the user set an option.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     /// Whether an option of two words has the second one.
     pub(super) fn says(&self, name: &str, word: &str) -> Result<bool> {
         Ok(self.text(name)? == word)

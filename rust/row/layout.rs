@@ -182,6 +182,35 @@ pub fn resolve(declared: &[DeclaredColumn], table: &Table) -> Result<Vec<OutputC
     find_all(declared, table).map_err(|error| error.on(&table.name))
 }
 
+/// Refuses a PRIMARY KEY of the job that is not the table's key: by another one the rows that an update leaves behind would
+/// not be found downstream. The order of the columns does not matter.
+///
+/// # Errors
+/// `Declaration`.
+pub fn require_key(declared: &[String], table: &Table) -> Result<()> {
+    let mut columns = declared
+        .iter()
+        .map(|name| find(name, table))
+        .collect::<Result<Vec<_>>>()?;
+    let mut key = table.key.clone();
+    columns.sort_unstable();
+    key.sort_unstable();
+    if columns == key {
+        return Ok(());
+    }
+    let key: Vec<&str> = table
+        .key
+        .iter()
+        .map(|&column| table.columns[column].name.as_str())
+        .collect();
+    Err(ErrorKind::Declaration(format!(
+        "with changelog-mode = 'upsert' the declared PRIMARY KEY ({}) must be the table's key ({})",
+        declared.join(", "),
+        key.join(", ")
+    ))
+    .into())
+}
+
 fn find_all(declared: &[DeclaredColumn], table: &Table) -> Result<Vec<OutputColumn>> {
     let mut columns: Vec<OutputColumn> = Vec::with_capacity(declared.len());
     for column in declared {

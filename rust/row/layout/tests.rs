@@ -189,3 +189,21 @@ fn every_type_offered_is_accepted() {
         }
     }
 }
+
+#[test]
+fn a_declared_key_is_the_tables_in_any_order_and_case_or_refused() {
+    let integer = ColumnType::Integer { bits: 64 };
+    let mut table = table(&[("ID", integer.clone()), ("REGION", integer.clone()), ("CODE", integer)]);
+    table.key = vec![1, 0];
+    let tried = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        require_key(&names, &table)
+    };
+    tried(&["ID", "REGION"]).expect("the key");
+    tried(&["region", "id"]).expect("the key");
+    for wrong in [&["ID"][..], &["ID", "REGION", "CODE"], &["CODE"], &["ID", "ID"]] {
+        let text = tried(wrong).expect_err("not the key").to_string();
+        assert!(text.contains("must be the table's key (REGION, ID)"), "{text}");
+    }
+    assert!(tried(&["NO"]).is_err());
+}

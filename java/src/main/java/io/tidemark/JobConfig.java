@@ -15,28 +15,38 @@ import org.apache.flink.table.types.logical.utils.LogicalTypeChecks;
 final class JobConfig {
   private static final ObjectMapper JSON = new ObjectMapper();
 
-  private JobConfig() {}
+  private final ObjectNode job = JSON.createObjectNode();
 
-  static String json(
-      String connector,
-      Map<String, Object> options,
-      RowType columns,
-      List<RowMetadata> metadata,
-      String checkpointing) {
-    ObjectNode job = JSON.createObjectNode();
+  JobConfig(String connector, String checkpointing, String form) {
     job.put("connector", connector);
     job.put("checkpointing", checkpointing);
-    ObjectNode optionsNode = job.putObject("options");
-    options.forEach((name, value) -> put(optionsNode, name, value));
-    ArrayNode columnsNode = job.putArray("columns");
+    job.put("form", form);
+  }
+
+  void options(Map<String, Object> options) {
+    ObjectNode node = job.putObject("options");
+    options.forEach((name, value) -> put(node, name, value));
+  }
+
+  void columns(RowType columns, List<RowMetadata> metadata) {
+    ArrayNode node = job.putArray("columns");
     for (RowType.RowField field : columns.getFields()) {
-      put(columnsNode.addObject(), field.getName(), field.getType());
+      put(node.addObject(), field.getName(), field.getType());
     }
     for (RowMetadata each : metadata) {
-      ObjectNode column = columnsNode.addObject();
+      ObjectNode column = node.addObject();
       put(column, each.key(), each.dataType().getLogicalType());
       column.put("metadata", each.key());
     }
+  }
+
+  void primaryKey(List<String> names) {
+    ArrayNode node = job.putArray("primary-key");
+    names.forEach(node::add);
+  }
+
+  @Override
+  public String toString() {
     return job.toString();
   }
 

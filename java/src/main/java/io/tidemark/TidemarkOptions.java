@@ -168,6 +168,25 @@ public final class TidemarkOptions {
           .defaultValue("fail")
           .withDescription("What to do when the table is truncated: 'fail' or 'ignore'.");
 
+  public static final ConfigOption<String> CHANGELOG_MODE =
+      ConfigOptions.key("changelog-mode")
+          .stringType()
+          .defaultValue("all")
+          .withDescription(
+              "How updates go out: 'all' (the row before and after) or 'upsert' (the row after).");
+
+  public static final ConfigOption<String> DECIMAL_HANDLING_MODE =
+      ConfigOptions.key("decimal.handling.mode")
+          .stringType()
+          .defaultValue("string")
+          .withDescription("Exact numbers in JSON: 'string', 'precise' or 'double'.");
+
+  public static final ConfigOption<String> TIME_PRECISION_MODE =
+      ConfigOptions.key("time.precision.mode")
+          .stringType()
+          .defaultValue("sql")
+          .withDescription("Dates and times in JSON: 'sql', 'iso-8601' or 'adaptive'.");
+
   public static final ConfigOption<Duration> CONNECT_TIMEOUT =
       ConfigOptions.key("connect.timeout")
           .durationType()
@@ -229,6 +248,9 @@ public final class TidemarkOptions {
           VALUE_ON_ERROR,
           VALUE_UNAVAILABLE,
           ON_TRUNCATE,
+          CHANGELOG_MODE,
+          DECIMAL_HANDLING_MODE,
+          TIME_PRECISION_MODE,
           CONNECT_TIMEOUT,
           CONNECT_MAX_RETRIES,
           SOCKET_TIMEOUT,

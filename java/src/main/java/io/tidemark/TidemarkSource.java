@@ -4,6 +4,7 @@ import io.tidemark.source.enumerator.EnumeratorStateSerializer;
 import io.tidemark.source.enumerator.NativeEnumerator;
 import io.tidemark.source.enumerator.TidemarkEnumerator;
 import io.tidemark.source.reader.NativeReader;
+import io.tidemark.source.reader.RecordFormat;
 import io.tidemark.source.reader.TidemarkReader;
 import io.tidemark.source.split.TidemarkSplit;
 import io.tidemark.source.split.TidemarkSplitSerializer;
@@ -16,23 +17,24 @@ import org.apache.flink.api.connector.source.SplitEnumerator;
 import org.apache.flink.api.connector.source.SplitEnumeratorContext;
 import org.apache.flink.api.java.typeutils.ResultTypeQueryable;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
-import org.apache.flink.table.data.RowData;
-import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
-import org.apache.flink.table.types.logical.RowType;
 
-/** Captures a table: its rows, then the changes of the database's log. */
-public final class TidemarkSource
-    implements Source<RowData, TidemarkSplit, byte[]>, ResultTypeQueryable<RowData> {
+/**
+ * Captures tables: their rows, then the changes of the database's log.
+ *
+ * @param <T> what its records are: {@link TidemarkSourceBuilder} says
+ */
+public final class TidemarkSource<T>
+    implements Source<T, TidemarkSplit, byte[]>, ResultTypeQueryable<T> {
   private static final long serialVersionUID = 1L;
 
   private final String config;
   private final Boundedness boundedness;
-  private final RowType rowType;
+  private final RecordFormat<T> format;
 
-  TidemarkSource(String config, Boundedness boundedness, RowType rowType) {
+  TidemarkSource(String config, Boundedness boundedness, RecordFormat<T> format) {
     this.config = config;
     this.boundedness = boundedness;
-    this.rowType = rowType;
+    this.format = format;
   }
 
   /**
@@ -50,9 +52,9 @@ public final class TidemarkSource
   }
 
   @Override
-  public SourceReader<RowData, TidemarkSplit> createReader(SourceReaderContext context) {
-    return new TidemarkReader(
-        context, NativeReader.open(config, context.getIndexOfSubtask(), rowType.getFieldCount()));
+  public SourceReader<T, TidemarkSplit> createReader(SourceReaderContext context) {
+    return new TidemarkReader<>(
+        context, NativeReader.open(config, context.getIndexOfSubtask()), format);
   }
 
   @Override
@@ -79,7 +81,7 @@ public final class TidemarkSource
   }
 
   @Override
-  public TypeInformation<RowData> getProducedType() {
-    return InternalTypeInfo.of(rowType);
+  public TypeInformation<T> getProducedType() {
+    return format.type();
   }
 }

@@ -1,5 +1,10 @@
 package io.tidemark;
 
+import io.tidemark.change.Change;
+import io.tidemark.change.ChangeFormat;
+import io.tidemark.source.reader.JsonFormat;
+import io.tidemark.source.reader.RecordFormat;
+import io.tidemark.source.reader.RowFormat;
 import java.time.DateTimeException;
 import java.time.ZoneId;
 import java.util.ArrayList;
@@ -11,16 +16,24 @@ import org.apache.flink.api.connector.source.Boundedness;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.streaming.api.environment.CheckpointConfig;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.types.DataType;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
 
-/** Describes a {@link TidemarkSource}; the options are those of the SQL connector. */
+/**
+ * Describes a {@link TidemarkSource}; the options are those of the SQL connector.
+ *
+ * <p>It is built in one of three forms: rows of declared columns ({@link #build}), Debezium's
+ * envelopes as JSON ({@link #buildJson}), or {@link Change} objects ({@link #buildChanges}). The
+ * latter two have all columns of each captured table.
+ */
 public final class TidemarkSourceBuilder {
   private final String connector;
   private final Map<String, Object> options = new LinkedHashMap<>();
   private final List<RowMetadata> metadata = new ArrayList<>();
-  private RowType columns = RowType.of();
+  private RowType columns;
+  private List<String> primaryKey;
 
   TidemarkSourceBuilder(String connector) {
     this.connector = connector;
@@ -56,20 +69,48 @@ public final class TidemarkSourceBuilder {
     return this;
   }
 
+  /**
+   * Sets by which columns rows are kept downstream, for {@code changelog-mode = upsert}: they must
+   * be those of the tables' key.
+   */
+  public TidemarkSourceBuilder primaryKey(List<String> names) {
+    primaryKey = names;
+    return this;
+  }
+
   /** Throws if what is set so far is not a job; the exception names the option. */
   public void validate() {
-    Native.validate(config("disabled"));
+    Native.validate(config("disabled", "rows"));
   }
 
   /**
-   * Builds the source for a job of this environment, whose checkpointing must be configured by now:
-   * how the job takes checkpoints decides how the snapshot hands over to the log, and a source has
-   * no other way to know.
+   * Builds the source of rows for a job of this environment, whose checkpointing must be configured
+   * by now: how the job takes checkpoints decides how the snapshot hands over to the log, and a
+   * source has no other way to know.
    */
-  public TidemarkSource build(StreamExecutionEnvironment environment) {
-    String config = config(checkpointing(environment.getCheckpointConfig()));
+  public TidemarkSource<RowData> build(StreamExecutionEnvironment environment) {
+    return build(environment, "rows", new RowFormat(rowType()));
+  }
+
+  /**
+   * Builds the source of Debezium's envelopes, each a JSON text: {@code before}, {@code after},
+   * {@code source}, {@code op}, {@code ts_ms}, {@code transaction}. Flink's format {@code
+   * debezium-json} reads them. The environment as in {@link #build}.
+   */
+  public TidemarkSource<String> buildJson(StreamExecutionEnvironment environment) {
+    return build(environment, "json", new JsonFormat());
+  }
+
+  /** Builds the source of changes. The environment as in {@link #build}. */
+  public TidemarkSource<Change> buildChanges(StreamExecutionEnvironment environment) {
+    return build(environment, "changes", new ChangeFormat());
+  }
+
+  private <T> TidemarkSource<T> build(
+      StreamExecutionEnvironment environment, String form, RecordFormat<T> format) {
+    String config = config(checkpointing(environment.getCheckpointConfig()), form);
     Native.validate(config);
-    return new TidemarkSource(config, boundedness(), rowType());
+    return new TidemarkSource<>(config, boundedness(), format);
   }
 
   /** Whether the job ends by itself. */
@@ -80,7 +121,8 @@ public final class TidemarkSourceBuilder {
   }
 
   private RowType rowType() {
-    List<RowType.RowField> fields = new ArrayList<>(columns.getFields());
+    List<RowType.RowField> fields =
+        new ArrayList<>(columns == null ? List.of() : columns.getFields());
     for (RowMetadata each : metadata) {
       LogicalType type = each.dataType().getLogicalType();
       fields.add(new RowType.RowField(each.key(), type));
@@ -88,7 +130,7 @@ public final class TidemarkSourceBuilder {
     return new RowType(false, fields);
   }
 
-  String config(String checkpointing) {
+  String config(String checkpointing, String form) {
     Map<String, Object> all = new LinkedHashMap<>(options);
     all.merge(
         TidemarkOptions.SERVER_TIME_ZONE.key(),
@@ -96,7 +138,15 @@ public final class TidemarkSourceBuilder {
         (set, fallback) -> set);
     all.computeIfPresent(
         TidemarkOptions.SERVER_TIME_ZONE.key(), (key, zone) -> portable(zone.toString()));
-    return JobConfig.json(connector, all, columns, metadata, checkpointing);
+    JobConfig job = new JobConfig(connector, checkpointing, form);
+    job.options(all);
+    if (columns != null || !metadata.isEmpty() || form.equals("rows")) {
+      job.columns(columns == null ? RowType.of() : columns, metadata);
+    }
+    if (primaryKey != null) {
+      job.primaryKey(primaryKey);
+    }
+    return job.toString();
   }
 
   /** Java knows zones such as GMT+8 that no other system knows: those are offsets. */

@@ -140,7 +140,7 @@ class NativeLoaderTest {
    */
   private static ClassLoader startReaderInAnotherLoader() throws Exception {
     ClassLoader loader = new JobClassLoader();
-    String config = Jobs.minimal().config("aligned");
+    String config = Jobs.minimal().config("aligned", "rows");
     Class<?> enumerators =
         Class.forName("io.tidemark.source.enumerator.NativeEnumerator", true, loader);
     Object enumerator =
@@ -154,8 +154,8 @@ class NativeLoaderTest {
             () -> {
               Object reader =
                   readers
-                      .getMethod("open", String.class, int.class, int.class)
-                      .invoke(null, config, 0, 1);
+                      .getMethod("open", String.class, int.class)
+                      .invoke(null, config, 0);
               readers.getMethod("start").invoke(reader);
               return reader;
             });

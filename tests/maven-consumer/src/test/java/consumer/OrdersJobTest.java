@@ -94,7 +94,7 @@ class OrdersJobTest {
     StreamExecutionEnvironment environment = StreamExecutionEnvironment.getExecutionEnvironment();
     environment.setParallelism(2);
     environment.enableCheckpointing(200);
-    TidemarkSource orders =
+    TidemarkSource<RowData> orders =
         TidemarkSource.builder("dameng-cdc")
             .option(TidemarkOptions.HOSTNAME, "127.0.0.1")
             .option(TidemarkOptions.PORT, Integer.valueOf(DATABASE.get("PORT")))

@@ -4,12 +4,14 @@ import io.tidemark.TidemarkException;
 import io.tidemark.TidemarkOptions;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.runtime.execution.SuppressRestartsException;
 import org.apache.flink.table.api.ValidationException;
+import org.apache.flink.table.catalog.UniqueConstraint;
 import org.apache.flink.table.connector.source.DynamicTableSource;
 import org.apache.flink.table.factories.DynamicTableSourceFactory;
 import org.apache.flink.table.factories.FactoryUtil;
@@ -57,13 +59,24 @@ abstract class TidemarkTableFactory implements DynamicTableSourceFactory {
     TidemarkOptions.REQUIRED.forEach(option -> take(helper.getOptions(), option, options));
     TidemarkOptions.OPTIONAL.forEach(option -> take(helper.getOptions(), option, options));
     TidemarkTableSource source =
-        new TidemarkTableSource(connector, options, context.getPhysicalRowDataType());
+        new TidemarkTableSource(
+            connector, options, context.getPhysicalRowDataType(), primaryKey(context));
     try {
       source.builder().validate();
     } catch (SuppressRestartsException e) {
       throw refusal(e);
     }
     return source;
+  }
+
+  /** The names of the declared PRIMARY KEY; none if there is none. */
+  private static List<String> primaryKey(Context context) {
+    return context
+        .getCatalogTable()
+        .getResolvedSchema()
+        .getPrimaryKey()
+        .map(UniqueConstraint::getColumns)
+        .orElse(List.of());
   }
 
   private static <T> void take(

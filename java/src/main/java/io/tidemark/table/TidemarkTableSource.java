@@ -1,6 +1,7 @@
 package io.tidemark.table;
 
 import io.tidemark.RowMetadata;
+import io.tidemark.TidemarkOptions;
 import io.tidemark.TidemarkSource;
 import io.tidemark.TidemarkSourceBuilder;
 import java.util.LinkedHashMap;
@@ -29,13 +30,19 @@ final class TidemarkTableSource
   private final String connector;
   private final Map<String, Object> options;
   private final DataType physical;
+  private final List<String> primaryKey;
   private DataType projected;
   private List<RowMetadata> metadata = List.of();
 
-  TidemarkTableSource(String connector, Map<String, Object> options, DataType physical) {
+  TidemarkTableSource(
+      String connector,
+      Map<String, Object> options,
+      DataType physical,
+      List<String> primaryKey) {
     this.connector = connector;
     this.options = options;
     this.physical = physical;
+    this.primaryKey = primaryKey;
     this.projected = physical;
   }
 
@@ -44,12 +51,15 @@ final class TidemarkTableSource
     return TidemarkSource.builder(connector)
         .options(options)
         .columns(projected)
+        .primaryKey(primaryKey)
         .metadata(metadata.toArray(new RowMetadata[0]));
   }
 
   @Override
   public ChangelogMode getChangelogMode() {
-    return ChangelogMode.all();
+    return "upsert".equals(options.get(TidemarkOptions.CHANGELOG_MODE.key()))
+        ? ChangelogMode.upsert()
+        : ChangelogMode.all();
   }
 
   @Override
@@ -83,7 +93,7 @@ final class TidemarkTableSource
 
   @Override
   public DynamicTableSource copy() {
-    TidemarkTableSource copy = new TidemarkTableSource(connector, options, physical);
+    TidemarkTableSource copy = new TidemarkTableSource(connector, options, physical, primaryKey);
     copy.projected = projected;
     copy.metadata = metadata;
     return copy;

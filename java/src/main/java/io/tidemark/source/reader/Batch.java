@@ -3,12 +3,10 @@ package io.tidemark.source.reader;
 import org.apache.flink.api.connector.source.ReaderOutput;
 import org.apache.flink.core.memory.MemorySegment;
 import org.apache.flink.core.memory.MemorySegmentFactory;
-import org.apache.flink.table.data.RowData;
-import org.apache.flink.table.data.binary.BinaryRowData;
 
 /**
  * Rows as the core laid them out ({@code rust/reader/batch.rs} has the layout), and how many of
- * them are out. A row is a view of the batch's bytes; nothing is copied or decoded here.
+ * them are out.
  */
 final class Batch {
   private static final int ROWS = 4;
@@ -17,7 +15,6 @@ final class Batch {
   private static final int COMMITS = 20;
 
   private final MemorySegment bytes;
-  private final int arity;
   private final int rows;
   private final int starts;
   private final int joined;
@@ -27,9 +24,8 @@ final class Batch {
 
   private int out;
 
-  Batch(byte[] bytes, int arity) {
+  Batch(byte[] bytes) {
     this.bytes = MemorySegmentFactory.wrap(bytes);
-    this.arity = arity;
     rows = this.bytes.getIntLittleEndian(ROWS);
     starts = this.bytes.getIntLittleEndian(TABLE);
     joined = starts + 4 * (rows + 1);
@@ -58,25 +54,19 @@ final class Batch {
    * Emits the next unit: a row, or the rows that no checkpoint may stand between. Returns how many
    * they are. Rows of the log have their commit time as timestamp, rows of the snapshot none.
    */
-  int emit(ReaderOutput<RowData> output) {
+  <T> int emit(ReaderOutput<T> output, RecordFormat<T> format) {
     int first = out;
     do {
+      int start = bytes.getIntLittleEndian(starts + 4 * out);
+      int end = bytes.getIntLittleEndian(starts + 4 * (out + 1));
+      T record = format.read(bytes, start, end - start);
       if (commits == 0) {
-        output.collect(row(out));
+        output.collect(record);
       } else {
-        output.collect(row(out), bytes.getLongLittleEndian(commits + 8 * out));
+        output.collect(record, bytes.getLongLittleEndian(commits + 8 * out));
       }
       out++;
     } while (out < rows && bytes.get(joined + out) != 0);
     return out - first;
-  }
-
-  private RowData row(int index) {
-    int start = bytes.getIntLittleEndian(starts + 4 * index);
-    int end = bytes.getIntLittleEndian(starts + 4 * (index + 1));
-    // A new object each: operators downstream may keep it.
-    BinaryRowData row = new BinaryRowData(arity);
-    row.pointTo(bytes, start, end - start);
-    return row;
   }
 }

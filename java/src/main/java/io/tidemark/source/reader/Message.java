@@ -32,10 +32,10 @@ final class Message {
   }
 
   /** Reads what {@code next0} returned. */
-  static Message read(byte[] bytes, int arity) {
+  static Message read(byte[] bytes) {
     switch (bytes[0]) {
       case BATCH:
-        return rows(new Batch(bytes, arity));
+        return rows(new Batch(bytes));
       case EVENTS:
         Frame frame = new Frame(bytes);
         frame.u8();

@@ -11,18 +11,16 @@ import java.util.stream.Collectors;
 /** The reader behind JNI, known there by a handle. */
 public final class NativeReader implements ReaderCore {
   private final long handle;
-  private final int arity;
   private volatile boolean closed;
 
-  NativeReader(long handle, int arity) {
+  NativeReader(long handle) {
     this.handle = handle;
-    this.arity = arity;
   }
 
-  /** Opens the reader of a subtask, whose rows have so many fields. Connects to nothing. */
-  public static NativeReader open(String config, int subtask, int arity) {
+  /** Opens the reader of a subtask. Connects to nothing. */
+  public static NativeReader open(String config, int subtask) {
     Native.load();
-    return new NativeReader(open0(config, subtask), arity);
+    return new NativeReader(open0(config, subtask));
   }
 
   @Override
@@ -50,7 +48,7 @@ public final class NativeReader implements ReaderCore {
   public Message next(long timeoutMillis) {
     try {
       byte[] bytes = next0(handle, timeoutMillis);
-      return bytes == null ? null : Message.read(bytes, arity);
+      return bytes == null ? null : Message.read(bytes);
     } finally {
       Native.drainLog();
     }

@@ -12,18 +12,18 @@ import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.core.io.InputStatus;
 import org.apache.flink.metrics.Counter;
 import org.apache.flink.metrics.groups.SourceReaderMetricGroup;
-import org.apache.flink.table.data.RowData;
 
 /**
  * Emits what the core reads, and knows at every moment which rows are out.
  *
  * <p>Everything here runs on the task thread; {@link Fetcher} has the only other one.
  */
-public final class TidemarkReader implements SourceReader<RowData, TidemarkSplit> {
+public final class TidemarkReader<T> implements SourceReader<T, TidemarkSplit> {
   private static final CompletableFuture<Void> NOW = CompletableFuture.completedFuture(null);
 
   private final SourceReaderContext context;
   private final ReaderCore core;
+  private final RecordFormat<T> format;
   private final Fetcher fetcher;
   private final Counter rowsIn;
   private final Counter bytesIn;
@@ -35,9 +35,11 @@ public final class TidemarkReader implements SourceReader<RowData, TidemarkSplit
   private int lastRows;
   private boolean ended;
 
-  public TidemarkReader(SourceReaderContext context, ReaderCore core) {
+  public TidemarkReader(
+      SourceReaderContext context, ReaderCore core, RecordFormat<T> format) {
     this.context = context;
     this.core = core;
+    this.format = format;
     fetcher = new Fetcher(core, context.getIndexOfSubtask());
     SourceReaderMetricGroup group = context.metricGroup();
     rowsIn = group.getIOMetricGroup().getNumRecordsInCounter();
@@ -53,7 +55,7 @@ public final class TidemarkReader implements SourceReader<RowData, TidemarkSplit
   }
 
   @Override
-  public InputStatus pollNext(ReaderOutput<RowData> output) {
+  public InputStatus pollNext(ReaderOutput<T> output) {
     if (batch == null && !ended) {
       take();
     }
@@ -90,8 +92,8 @@ public final class TidemarkReader implements SourceReader<RowData, TidemarkSplit
     errors.inc(gauges.value("recordsSkipped", 0) - errors.getCount());
   }
 
-  private void emit(ReaderOutput<RowData> output) {
-    rowsIn.inc(batch.emit(output));
+  private void emit(ReaderOutput<T> output) {
+    rowsIn.inc(batch.emit(output, format));
     lastBatch = batch.number();
     lastRows = batch.out();
     if (batch.isOut()) {

@@ -37,7 +37,7 @@ public final class CountingReader implements ReaderCore {
   /** A reader of Flink over such a core, which fails with {@code failure} if that is not null. */
   public static SourceReader<RowData, TidemarkSplit> create(
       SourceReaderContext context, RuntimeException failure) {
-    return new TidemarkReader(context, new CountingReader(failure));
+    return new TidemarkReader<>(context, new CountingReader(failure), TestBatch.FORMAT);
   }
 
   @Override

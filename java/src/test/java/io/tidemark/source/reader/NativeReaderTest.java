@@ -15,7 +15,7 @@ class NativeReaderTest {
   @Test
   void useOfAHandleThatIsNotOpenIsAnException() {
     Native.load();
-    NativeReader reader = new NativeReader(99_999, 1);
+    NativeReader reader = new NativeReader(99_999);
     List<Executable> calls =
         List.of(
             reader::start,
@@ -38,7 +38,7 @@ class NativeReaderTest {
   @Test
   void damagedEventsAreRefused() {
     Native.load();
-    NativeReader reader = new NativeReader(99_999, 1);
+    NativeReader reader = new NativeReader(99_999);
     SuppressRestartsException e =
         assertThrows(SuppressRestartsException.class, () -> reader.handle(new byte[] {9, 9}));
     assertEquals("TM-5001", ((TidemarkException) e.getCause()).code());

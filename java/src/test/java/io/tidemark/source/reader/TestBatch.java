@@ -10,10 +10,14 @@ import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.binary.BinaryRowData;
 import org.apache.flink.table.runtime.typeutils.RowDataSerializer;
 import org.apache.flink.table.types.logical.BigIntType;
+import org.apache.flink.table.types.logical.RowType;
 import org.apache.flink.types.RowKind;
 
 /** Batches of one BIGINT column, laid out as {@code rust/reader/batch.rs} does. */
 final class TestBatch {
+  /** How they are read. */
+  static final RecordFormat<RowData> FORMAT = new RowFormat(RowType.of(new BigIntType()));
+
   private static final int HEADER = 24;
 
   // Not shared: it writes into a row of its own.
@@ -69,7 +73,7 @@ final class TestBatch {
   }
 
   Message message(long number) {
-    return Message.read(bytes(number), 1);
+    return Message.read(bytes(number));
   }
 
   static String text(RowData row) {

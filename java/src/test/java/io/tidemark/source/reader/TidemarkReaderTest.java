@@ -43,7 +43,8 @@ class TidemarkReaderTest {
   private final SourceReaderMetricGroup metrics =
       InternalSourceReaderMetricGroup.wrap(
           UnregisteredMetricGroups.createUnregisteredOperatorMetricGroup());
-  private final TidemarkReader reader = new TidemarkReader(new Context(), core);
+  private final TidemarkReader<RowData> reader =
+      new TidemarkReader<>(new Context(), core, TestBatch.FORMAT);
   private final Output output = new Output();
 
   @AfterEach
