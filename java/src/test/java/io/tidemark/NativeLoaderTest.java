@@ -153,9 +153,7 @@ class NativeLoaderTest {
         new FutureTask<>(
             () -> {
               Object reader =
-                  readers
-                      .getMethod("open", String.class, int.class)
-                      .invoke(null, config, 0);
+                  readers.getMethod("open", String.class, int.class).invoke(null, config, 0);
               readers.getMethod("start").invoke(reader);
               return reader;
             });

@@ -28,7 +28,9 @@ public final class Change implements Serializable {
     CREATE,
     UPDATE,
     DELETE,
-    /** The table has another shape from here on; there are no images, but a {@link #statement()}. */
+    /**
+     * The table has another shape from here on; there are no images, but a {@link #statement()}.
+     */
     SCHEMA_CHANGE;
   }
 

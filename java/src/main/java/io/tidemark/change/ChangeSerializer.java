@@ -63,9 +63,11 @@ public final class ChangeSerializer extends TypeSerializer<Change> {
 
   @Override
   public void copy(DataInputView source, DataOutputView target) throws IOException {
-    int length = source.readInt();
-    target.writeInt(length);
-    target.write(source, length);
+    // Not target.write(source, length): some of Flink's targets refuse what their buffer has no room for.
+    byte[] bytes = new byte[source.readInt()];
+    source.readFully(bytes);
+    target.writeInt(bytes.length);
+    target.write(bytes);
   }
 
   /** A change from the bytes that the core wrote. */

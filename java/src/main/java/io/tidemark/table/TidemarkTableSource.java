@@ -35,10 +35,7 @@ final class TidemarkTableSource
   private List<RowMetadata> metadata = List.of();
 
   TidemarkTableSource(
-      String connector,
-      Map<String, Object> options,
-      DataType physical,
-      List<String> primaryKey) {
+      String connector, Map<String, Object> options, DataType physical, List<String> primaryKey) {
     this.connector = connector;
     this.options = options;
     this.physical = physical;

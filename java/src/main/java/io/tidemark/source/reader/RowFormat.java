@@ -7,7 +7,9 @@ import org.apache.flink.table.data.binary.BinaryRowData;
 import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
 import org.apache.flink.table.types.logical.RowType;
 
-/** Rows, which the core lays out as Flink does: a view of the bytes, nothing is copied or decoded. */
+/**
+ * Rows, which the core lays out as Flink does: a view of the bytes, nothing is copied or decoded.
+ */
 public final class RowFormat implements RecordFormat<RowData> {
   private static final long serialVersionUID = 1L;
 

@@ -35,8 +35,7 @@ public final class TidemarkReader<T> implements SourceReader<T, TidemarkSplit> {
   private int lastRows;
   private boolean ended;
 
-  public TidemarkReader(
-      SourceReaderContext context, ReaderCore core, RecordFormat<T> format) {
+  public TidemarkReader(SourceReaderContext context, ReaderCore core, RecordFormat<T> format) {
     this.context = context;
     this.core = core;
     this.format = format;
