@@ -63,7 +63,8 @@ public final class ChangeSerializer extends TypeSerializer<Change> {
 
   @Override
   public void copy(DataInputView source, DataOutputView target) throws IOException {
-    // Not target.write(source, length): some of Flink's targets refuse what their buffer has no room for.
+    // Not target.write(source, length): some of Flink's targets refuse what their buffer has no
+    // room for.
     byte[] bytes = new byte[source.readInt()];
     source.readFully(bytes);
     target.writeInt(bytes.length);

@@ -1,5 +1,6 @@
 package io.tidemark.table;
 
+import io.tidemark.RowMetadata;
 import io.tidemark.TidemarkException;
 import io.tidemark.TidemarkOptions;
 import java.util.HashSet;
@@ -7,10 +8,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.runtime.execution.SuppressRestartsException;
 import org.apache.flink.table.api.ValidationException;
+import org.apache.flink.table.catalog.Column;
+import org.apache.flink.table.catalog.ResolvedSchema;
 import org.apache.flink.table.catalog.UniqueConstraint;
 import org.apache.flink.table.connector.source.DynamicTableSource;
 import org.apache.flink.table.factories.DynamicTableSourceFactory;
@@ -21,6 +25,12 @@ import org.apache.flink.table.factories.FactoryUtil;
  * work.
  */
 abstract class TidemarkTableFactory implements DynamicTableSourceFactory {
+  private static final Set<String> NAMES =
+      Set.of(
+          RowMetadata.TABLE_NAME.key(),
+          RowMetadata.SCHEMA_NAME.key(),
+          RowMetadata.DATABASE_NAME.key());
+
   private final String connector;
 
   TidemarkTableFactory(String connector) {
@@ -69,14 +79,21 @@ abstract class TidemarkTableFactory implements DynamicTableSourceFactory {
     return source;
   }
 
-  /** The names of the declared PRIMARY KEY; none if there is none. */
+  /**
+   * The table's own columns in the declared PRIMARY KEY, where the names of table, schema and
+   * database may stand too; none if there is none.
+   */
   private static List<String> primaryKey(Context context) {
-    return context
-        .getCatalogTable()
-        .getResolvedSchema()
-        .getPrimaryKey()
-        .map(UniqueConstraint::getColumns)
-        .orElse(List.of());
+    ResolvedSchema schema = context.getCatalogTable().getResolvedSchema();
+    Set<String> names =
+        schema.getColumns().stream()
+            .filter(column -> column instanceof Column.MetadataColumn)
+            .map(column -> (Column.MetadataColumn) column)
+            .filter(column -> NAMES.contains(column.getMetadataKey().orElse(column.getName())))
+            .map(Column::getName)
+            .collect(Collectors.toSet());
+    List<String> key = schema.getPrimaryKey().map(UniqueConstraint::getColumns).orElse(List.of());
+    return key.stream().filter(name -> !names.contains(name)).collect(Collectors.toList());
   }
 
   private static <T> void take(

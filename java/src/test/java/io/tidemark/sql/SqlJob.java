@@ -16,7 +16,7 @@ import org.apache.flink.types.Row;
 import org.apache.flink.util.CloseableIterator;
 
 /** A query over a table of ours as a job of its own; its rows are taken as they come out. */
-final class SqlJob implements AutoCloseable {
+public final class SqlJob implements AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final JobClient client;
@@ -28,12 +28,12 @@ final class SqlJob implements AutoCloseable {
   }
 
   /** Runs the query of a job at parallelism 1, with checkpoints and without restarts. */
-  static SqlJob start(String table, String query) {
+  public static SqlJob start(String table, String query) {
     return start(Map.of(), table, query);
   }
 
   /** The same with settings of Flink that replace those; an empty one takes a setting away. */
-  static SqlJob start(Map<String, String> settings, String table, String query) {
+  public static SqlJob start(Map<String, String> settings, String table, String query) {
     Configuration configuration = new Configuration();
     configuration.setString("parallelism.default", "1");
     configuration.setString("taskmanager.numberOfTaskSlots", "2");
@@ -58,7 +58,7 @@ final class SqlJob implements AutoCloseable {
   }
 
   /** The next rows, which must come. */
-  List<Row> take(int count) {
+  public List<Row> take(int count) {
     List<Row> taken = new ArrayList<>();
     while (taken.size() < count && rows.hasNext()) {
       taken.add(rows.next());
@@ -76,7 +76,7 @@ final class SqlJob implements AutoCloseable {
   }
 
   /** All messages of what the job fails with. */
-  String failure() throws InterruptedException {
+  public String failure() throws InterruptedException {
     try {
       client.getJobExecutionResult().get();
     } catch (ExecutionException e) {

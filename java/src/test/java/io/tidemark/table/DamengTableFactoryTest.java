@@ -20,6 +20,7 @@ import org.apache.flink.table.catalog.Column;
 import org.apache.flink.table.catalog.ObjectIdentifier;
 import org.apache.flink.table.catalog.ResolvedCatalogTable;
 import org.apache.flink.table.catalog.ResolvedSchema;
+import org.apache.flink.table.catalog.UniqueConstraint;
 import org.apache.flink.table.connector.ChangelogMode;
 import org.apache.flink.table.connector.source.ScanTableSource.ScanRuntimeProvider;
 import org.apache.flink.table.factories.FactoryUtil;
@@ -48,16 +49,20 @@ class DamengTableFactoryTest {
   }
 
   private static TidemarkTableSource create(Map<String, String> options) {
+    return create(SCHEMA, options);
+  }
+
+  private static TidemarkTableSource create(ResolvedSchema schema, Map<String, String> options) {
     CatalogTable table =
         CatalogTable.newBuilder()
-            .schema(Schema.newBuilder().fromResolvedSchema(SCHEMA).build())
+            .schema(Schema.newBuilder().fromResolvedSchema(schema).build())
             .options(options)
             .build();
     return (TidemarkTableSource)
         FactoryUtil.createDynamicTableSource(
             null,
             ObjectIdentifier.of("c", "d", "t"),
-            new ResolvedCatalogTable(table, SCHEMA),
+            new ResolvedCatalogTable(table, schema),
             Map.of(),
             new Configuration(),
             DamengTableFactoryTest.class.getClassLoader(),
@@ -70,9 +75,23 @@ class DamengTableFactoryTest {
     return create(options);
   }
 
+  /** The same table with a PRIMARY KEY, and the metadata that tells tables apart. */
+  private static ResolvedSchema keyedBy(String... names) {
+    List<Column> columns = new ArrayList<>(SCHEMA.getColumns());
+    columns.add(Column.metadata("tab", DataTypes.STRING().notNull(), "table_name", true));
+    columns.add(Column.metadata("schema_name", DataTypes.STRING().notNull(), null, true));
+    columns.add(Column.metadata("row_kind", DataTypes.STRING().notNull(), null, true));
+    return new ResolvedSchema(
+        columns, List.of(), UniqueConstraint.primaryKey("key", Arrays.asList(names)));
+  }
+
   /** All messages of the chain: Flink wraps what a factory throws. */
   private static String refusal(Map<String, String> options) {
-    ValidationException e = assertThrows(ValidationException.class, () -> create(options));
+    return refusal(SCHEMA, options);
+  }
+
+  private static String refusal(ResolvedSchema schema, Map<String, String> options) {
+    ValidationException e = assertThrows(ValidationException.class, () -> create(schema, options));
     List<String> messages = new ArrayList<>();
     for (Throwable t = e; t != null; t = t.getCause()) {
       messages.add(t.getMessage());
@@ -125,6 +144,7 @@ class DamengTableFactoryTest {
     "value.on-error, null",
     "value.unavailable, placeholder",
     "on-truncate, ignore",
+    "changelog-mode, all",
     "table-without-key, reread",
     "table-name, 'ORDERS_\\d+|\"a.b\"'",
     "connect.max-retries, 0",
@@ -175,6 +195,9 @@ class DamengTableFactoryTest {
         "value.unavailable|null|option 'value.unavailable': is 'null'; it must be one of 'read-back', 'placeholder',"
             + " 'fail'",
         "on-truncate|delete|option 'on-truncate': is 'delete'; it must be one of 'fail', 'ignore'",
+        "changelog-mode|append|option 'changelog-mode': is 'append'; it must be one of 'all', 'upsert'",
+        "decimal.handling.mode|double|option 'decimal.handling.mode': is for the DataStream API's JSON alone",
+        "time.precision.mode|sql|option 'time.precision.mode': is for the DataStream API's JSON alone",
         "connect.max-retries|-1|option 'connect.max-retries': is -1; it must be from 0 to 100",
         "socket.timeout|10 ms|option 'socket.timeout': is 10 ms; it must be from 1000",
         "odbc.PWD|x|option 'odbc.PWD': is set by 'password'",
@@ -200,6 +223,27 @@ class DamengTableFactoryTest {
     options.put(name, outOfRange);
     String refusal = refusal(options);
     assertTrue(refusal.contains("option '" + name + "': is " + outOfRange), refusal);
+  }
+
+  @Test
+  void upsertNeedsAPrimaryKey() {
+    Map<String, String> options = minimal();
+    options.put("changelog-mode", "all");
+    assertEquals(ChangelogMode.all(), create(keyedBy("ID"), options).getChangelogMode());
+    options.put("changelog-mode", "upsert");
+    String needed =
+        "option 'changelog-mode': is 'upsert', which needs a PRIMARY KEY declared in the table";
+    String refusal = refusal(options);
+    assertTrue(refusal.contains(needed), refusal);
+    // The names of table and schema alone tell no rows apart.
+    refusal = refusal(keyedBy("tab", "schema_name"), options);
+    assertTrue(refusal.contains(needed), refusal);
+    for (ResolvedSchema schema : List.of(keyedBy("ID"), keyedBy("tab", "ID", "schema_name"))) {
+      TidemarkTableSource source = create(schema, options);
+      assertEquals(ChangelogMode.upsert(), source.getChangelogMode());
+      assertEquals(
+          ChangelogMode.upsert(), ((TidemarkTableSource) source.copy()).getChangelogMode());
+    }
   }
 
   @Test
