@@ -23,6 +23,7 @@ pub(super) enum FormName {
 
 const DECIMALS: &str = "decimal.handling.mode";
 const TIMES: &str = "time.precision.mode";
+const SCHEMA_CHANGES: &str = "include.schema.changes";
 const CHANGELOG: &str = "changelog-mode";
 
 /// The form with its options; refuses those of another form.
@@ -35,6 +36,13 @@ pub(super) fn form(name: FormName, options: &Options, connector: Connector) -> R
             ));
         }
     }
+    if name == FormName::Rows && options.is_set(SCHEMA_CHANGES) {
+        return Err(refuse(
+            SCHEMA_CHANGES,
+            "is for the DataStream API's JSON and changes alone (buildJson, buildChanges)".into(),
+        ));
+    }
+    let schema_changes = options.flag(SCHEMA_CHANGES)?;
     let upsert = options.says(CHANGELOG, "upsert")?;
     if upsert && name != FormName::Rows {
         return Err(refuse(
@@ -55,9 +63,10 @@ pub(super) fn form(name: FormName, options: &Options, connector: Connector) -> R
                 "adaptive" => Times::Adaptive,
                 _ => Times::Sql,
             },
+            schema_changes,
             ..JsonSettings::new(connector.name())
         }),
-        FormName::Changes => Form::Changes,
+        FormName::Changes => Form::Changes { schema_changes },
     })
 }
 

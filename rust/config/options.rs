@@ -282,6 +282,13 @@ pub const OPTIONS: &[OptionSpec] = &[
               `ISO-8601`, or as Debezium's numbers since 1970 (days; milli-, micro- or nanoseconds by the column's precision).",
     },
     OptionSpec {
+        name: "include.schema.changes",
+        kind: OptionKind::Flag,
+        default: Default::Flag(false),
+        doc: "Whether changes of a table's shape, TRUNCATE among them, go out among its changes, in JSON and as `Change`. A \
+              TRUNCATE that went out is no failure, whatever `on-truncate` says.",
+    },
+    OptionSpec {
         name: "connect.timeout",
         kind: OptionKind::Duration {
             min: 1_000,

@@ -344,8 +344,21 @@ fn columns_are_declared_for_rows_alone() {
         let error = Config::from_json(&json.to_string()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Declaration(_)), "{error}");
     }
+    let form = |name, on: &str, set: bool| formed(on, name, set).unwrap().form;
     assert!(matches!(
-        formed("changes", "on-truncate", "ignore").unwrap().form,
-        Form::Changes
+        form("log.switch", "changes", true),
+        Form::Changes { schema_changes: false }
     ));
+    let included = "include.schema.changes";
+    assert!(matches!(
+        form(included, "changes", true),
+        Form::Changes { schema_changes: true }
+    ));
+    assert!(matches!(form(included, "json", true), Form::Json(settings) if settings.schema_changes));
+    assert!(matches!(form(included, "json", false), Form::Json(settings) if !settings.schema_changes));
+    let refused = formed("rows", included, true).unwrap_err().to_string();
+    assert!(
+        refused.contains(included) && refused.contains("buildChanges"),
+        "{refused}"
+    );
 }

@@ -34,6 +34,8 @@
 //! | 11 timestamp | i64 seconds since 1970-01-01 00:00:00 on the same clock, u32 nanoseconds |
 //! | 12 instant | i64 seconds since the epoch, u32 nanoseconds |
 
+use crate::catalog::change::SchemaChange;
+use crate::row::RowOrigin;
 use crate::row::convert::Refusal;
 use crate::row::envelope::{Described, Envelope, Event, Operation, Side};
 use crate::row::fields::Fields;
@@ -42,7 +44,44 @@ use crate::row::time::cut;
 const VERSION: u8 = 1;
 
 /// Writes the changes.
-pub(super) struct ChangeBytes;
+pub(super) struct ChangeBytes {
+    /// `include.schema.changes`
+    pub(super) schema_changes: bool,
+}
+
+impl ChangeBytes {
+    /// Appends a change of a table's shape, if the job asks for these; whether it does.
+    pub(super) fn schema_change(
+        &self,
+        table: &TableBytes,
+        change: &SchemaChange,
+        origin: &RowOrigin,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        if self.schema_changes {
+            head(4, table, origin, out);
+            out.extend_from_slice(&[0, 0]);
+            text(change.statement.as_bytes(), out);
+        }
+        self.schema_changes
+    }
+}
+
+fn head(operation: u8, table: &TableBytes, origin: &RowOrigin, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[VERSION, operation]);
+    out.extend_from_slice(&origin.commit_micros.to_le_bytes());
+    match (origin.scn, origin.xid) {
+        (Some(scn), Some(xid)) => {
+            out.push(1);
+            let record = origin.record.unwrap_or(scn);
+            for number in [scn.0, record.0, xid.0, origin.total_order, origin.table_order] {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+        }
+        _ => out.push(0),
+    }
+    out.extend_from_slice(&table.0);
+}
 
 /// A table's name and columns, behind their length.
 pub(super) struct TableBytes(Vec<u8>);
@@ -68,26 +107,13 @@ impl Envelope for ChangeBytes {
     type Image<'o> = ChangeImage<'o>;
 
     fn begin(&self, table: &TableBytes, event: &Event<'_>, out: &mut Vec<u8>) {
-        let origin = event.origin;
         let operation = match event.operation {
             Operation::Read => 0,
             Operation::Create => 1,
             Operation::Update => 2,
             Operation::Delete => 3,
         };
-        out.extend_from_slice(&[VERSION, operation]);
-        out.extend_from_slice(&origin.commit_micros.to_le_bytes());
-        match (origin.scn, origin.xid) {
-            (Some(scn), Some(xid)) => {
-                out.push(1);
-                let record = origin.record.unwrap_or(scn);
-                for number in [scn.0, record.0, xid.0, origin.total_order, origin.table_order] {
-                    out.extend_from_slice(&number.to_le_bytes());
-                }
-            }
-            _ => out.push(0),
-        }
-        out.extend_from_slice(&table.0);
+        head(operation, table, event.origin, out);
     }
 
     fn no_image(&self, _: Side, out: &mut Vec<u8>) {

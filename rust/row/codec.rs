@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::catalog::Table;
+use crate::catalog::change::SchemaChange;
 use crate::catalog::key::KeyCodec;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Scn, Xid};
@@ -331,6 +332,10 @@ impl RowCodec for Codec {
             after: Some(after),
         };
         self.append(&row, out, |out| self.event(&row, images, out))
+    }
+
+    fn schema_change(&self, table: u32, change: &SchemaChange, origin: &RowOrigin, out: &mut Vec<u8>) -> Result<bool> {
+        self.shape_event(table, change, origin, out)
     }
 
     fn nulled_values(&self) -> u64 {

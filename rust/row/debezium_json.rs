@@ -6,10 +6,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
+use serde_json::{Value, json};
 
+use crate::catalog::change::{ChangeKind, SchemaChange};
+use crate::row::RowOrigin;
 use crate::row::convert::Refusal;
 use crate::row::envelope::{Described, Envelope, Event, Operation, Side};
 use crate::row::fields::Fields;
+use crate::row::layout::natural;
 use crate::row::number;
 use crate::row::time::cut;
 use crate::row::time_text::{write_date, write_time, write_timestamp};
@@ -47,6 +51,8 @@ pub struct JsonSettings {
     pub times: Times,
     /// What `source.name` says; `source.connector` is its part in front of the first hyphen.
     pub connector: String,
+    /// `include.schema.changes`
+    pub schema_changes: bool,
     /// The clock of the outer `ts_ms`, in milliseconds since the epoch.
     pub clock: fn() -> i64,
 }
@@ -58,6 +64,7 @@ impl JsonSettings {
             decimals: Decimals::default(),
             times: Times::default(),
             connector: connector.to_owned(),
+            schema_changes: false,
             clock: now_millis,
         }
     }
@@ -95,12 +102,40 @@ impl DebeziumJson {
         DebeziumJson { connector, settings }
     }
 
-    fn source(&self, table: &TableNames, event: &Event<'_>, out: &mut Vec<u8>) {
-        let origin = event.origin;
+    /// Appends a change of a table's shape as Debezium's schema change topic has it, if the job asks for these; whether it
+    /// does. Types of columns are those of Flink.
+    pub(super) fn schema_change(
+        &self,
+        table: &TableNames,
+        change: &SchemaChange,
+        database: &str,
+        origin: &RowOrigin,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        if !self.settings.schema_changes {
+            return false;
+        }
+        out.extend_from_slice(b"{\"source\":");
+        self.source(table, origin, out);
+        out.extend_from_slice(b",\"ts_ms\":");
+        append(&(self.settings.clock)(), out);
+        out.push(b',');
+        member("databaseName", database, out);
+        out.push(b',');
+        member("schemaName", &change.table.schema, out);
+        out.push(b',');
+        member("ddl", &change.statement, out);
+        out.extend_from_slice(b",\"tableChanges\":");
+        append(&table_changes(change, database), out);
+        out.push(b'}');
+        true
+    }
+
+    fn source(&self, table: &TableNames, origin: &RowOrigin, out: &mut Vec<u8>) {
         out.push(b'{');
         out.extend_from_slice(&self.connector);
         out.extend_from_slice(b",\"ts_ms\":");
-        json(&origin.commit_micros.div_euclid(1_000), out);
+        append(&origin.commit_micros.div_euclid(1_000), out);
         out.push(b',');
         member("snapshot", if origin.xid.is_none() { "true" } else { "false" }, out);
         out.push(b',');
@@ -116,7 +151,7 @@ impl TableNames {
     pub(super) fn new(table: &Described<'_>) -> Self {
         let names = table.columns.iter().map(|column| {
             let mut name = Vec::new();
-            json(column, &mut name);
+            append(column, &mut name);
             name.push(b':');
             name
         });
@@ -163,28 +198,59 @@ impl Envelope for DebeziumJson {
     fn end(&self, table: &TableNames, event: &Event<'_>, out: &mut Vec<u8>) {
         let origin = event.origin;
         out.extend_from_slice(b",\"source\":");
-        self.source(table, event, out);
+        self.source(table, origin, out);
         out.extend_from_slice(match event.operation {
             Operation::Read => b",\"op\":\"r\",\"ts_ms\":",
             Operation::Create => b",\"op\":\"c\",\"ts_ms\":",
             Operation::Update => b",\"op\":\"u\",\"ts_ms\":",
             Operation::Delete => b",\"op\":\"d\",\"ts_ms\":",
         });
-        json(&(self.settings.clock)(), out);
+        append(&(self.settings.clock)(), out);
         out.extend_from_slice(b",\"transaction\":");
         match origin.xid {
             None => out.extend_from_slice(b"null"),
             Some(xid) => {
                 identity("{\"id\":", Some(xid.0), out);
                 out.extend_from_slice(b",\"total_order\":");
-                json(&origin.total_order, out);
+                append(&origin.total_order, out);
                 out.extend_from_slice(b",\"data_collection_order\":");
-                json(&origin.table_order, out);
+                append(&origin.table_order, out);
                 out.push(b'}');
             }
         }
         out.push(b'}');
     }
+}
+
+/// What became of the table; nothing if it only lost its rows.
+fn table_changes(change: &SchemaChange, database: &str) -> Value {
+    let kind = match change.kind {
+        ChangeKind::Create => "CREATE",
+        ChangeKind::Alter | ChangeKind::Rename => "ALTER",
+        ChangeKind::Drop => "DROP",
+        ChangeKind::Truncate | ChangeKind::Other => return json!([]),
+    };
+    let name = change.shape.as_ref().map_or(&change.table, |shape| &shape.name);
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let id = [database, &name.schema, &name.name].map(quoted).join(".");
+    let table = change.shape.as_ref().map(|shape| {
+        let key: Vec<&str> = shape
+            .key
+            .iter()
+            .map(|&column| shape.columns[column].name.as_str())
+            .collect();
+        let columns: Vec<Value> = shape
+            .columns
+            .iter()
+            .zip(1..)
+            .map(|(column, position)| {
+                let kind = natural(&column.kind).map(|kind| kind.to_string());
+                json!({"name": column.name, "typeName": kind, "position": position, "optional": column.nullable})
+            })
+            .collect();
+        json!({"primaryKeyColumnNames": key, "columns": columns})
+    });
+    json!([{"type": kind, "id": id, "table": table}])
 }
 
 fn side_name(side: Side, out: &mut Vec<u8>) {
@@ -201,20 +267,20 @@ fn identity(name: &str, number: Option<u64>, out: &mut Vec<u8>) {
         None => out.extend_from_slice(b"null"),
         Some(number) => {
             out.push(b'"');
-            json(&number, out);
+            append(&number, out);
             out.push(b'"');
         }
     }
 }
 
 fn member(name: &str, value: &str, out: &mut Vec<u8>) {
-    json(name, out);
+    append(name, out);
     out.push(b':');
-    json(value, out);
+    append(value, out);
 }
 
 /// Appends a value of JSON.
-fn json<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
+fn append<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
     // Numbers and texts have no way to fail, and a vector takes everything.
     let written = serde_json::to_writer(&mut *out, value);
     debug_assert!(written.is_ok());
@@ -239,7 +305,7 @@ impl JsonImage<'_> {
 
     fn value<T: Serialize + ?Sized>(&mut self, field: usize, value: &T) {
         self.name(field);
-        json(value, self.out);
+        append(value, self.out);
     }
 
     /// A text without anything to escape.
@@ -279,7 +345,7 @@ impl JsonImage<'_> {
             Decimals::Double => match number::double(&self.out[digits..]) {
                 Ok(value) => {
                     self.out.truncate(digits);
-                    json(&value, self.out);
+                    append(&value, self.out);
                 }
                 Err(refusal) => {
                     self.out.truncate(start);
@@ -442,7 +508,7 @@ fn write_unscaled(unscaled: i128, scale: u8, out: &mut Vec<u8>) {
         out.push(b'-');
     }
     let start = out.len();
-    json(&unscaled.unsigned_abs(), out);
+    append(&unscaled.unsigned_abs(), out);
     let scale = usize::from(scale);
     if scale > 0 {
         let missing = (scale + 1).saturating_sub(out.len() - start);

@@ -3,11 +3,14 @@
 //! to write it anew.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use tidemark::catalog::change::{ChangeKind, SchemaChange};
 use tidemark::catalog::{Column, ColumnType};
 use tidemark::error::Result;
 use tidemark::position::{Scn, Xid};
 use tidemark::row::codec::{Codec, Form, OnValueError};
+use tidemark::row::debezium_json::JsonSettings;
 use tidemark::row::layout::DeclaredColumn;
 use tidemark::row::value::{Value, ValueBuffer};
 use tidemark::row::{RowCodec, RowKind, RowOrigin, Updates};
@@ -217,6 +220,60 @@ pub fn event(
     }
 }
 
+/// A table that got a column.
+pub fn altered() -> SchemaChange {
+    let mut shape = table([
+        ("ID".to_owned(), ColumnType::Integer { bits: 64 }),
+        (
+            "PRICE".to_owned(),
+            ColumnType::Decimal {
+                precision: Some(12),
+                scale: 2,
+            },
+        ),
+    ]);
+    shape.columns[0].nullable = false;
+    SchemaChange {
+        table: shape.name.clone(),
+        kind: ChangeKind::Alter,
+        statement: "ALTER TABLE \"BIZ\".ORDERS\n\tADD PRICE DECIMAL(12, 2) -- '葡'".into(),
+        shape: Some(Arc::new(shape)),
+    }
+}
+
+/// What goes out of a change of shape; `None` if nothing does.
+pub fn shape_event(codec: &Codec, change: &SchemaChange) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let origin = RowOrigin {
+        total_order: 0,
+        table_order: 0,
+        ..in_the_log(0, 0)
+    };
+    let carried = codec.schema_change(0, change, &origin, &mut out).expect("no error");
+    assert_eq!(carried, !out.is_empty());
+    carried.then_some(out)
+}
+
+#[test]
+fn changes_of_shape_go_out_where_they_are_asked_for() {
+    let examples = examples();
+    for form in [
+        Form::Rows { upsert: false },
+        Form::Rows { upsert: true },
+        Form::Changes { schema_changes: false },
+        Form::Json(JsonSettings::new("dameng-cdc")),
+    ] {
+        let codec = natural_codec(&examples, form, OnValueError::Fail);
+        assert_eq!(shape_event(&codec, &altered()), None);
+    }
+    let codec = natural_codec(&examples, Form::Changes { schema_changes: true }, OnValueError::Fail);
+    let other = SchemaChange {
+        kind: ChangeKind::Other,
+        ..altered()
+    };
+    assert_eq!(shape_event(&codec, &other), None);
+}
+
 const HEAD: &str = "\
 # Events for io.tidemark.Change, one a line: the operation and the event's bytes in hexadecimal, divided by a tab.
 # tests/row/events.rs has the values; ChangeTest.java says what must be read.
@@ -225,7 +282,7 @@ const HEAD: &str = "\
 #[test]
 fn the_changes_given_to_java_are_those_that_the_codec_writes() {
     let examples = examples();
-    let codec = natural_codec(&examples, Form::Changes, OnValueError::Fail);
+    let codec = natural_codec(&examples, Form::Changes { schema_changes: true }, OnValueError::Fail);
     let first: Vec<_> = examples.iter().map(|(_, _, value, _)| *value).collect();
     let second: Vec<_> = examples.iter().map(|(_, _, _, value)| *value).collect();
     let events = [
@@ -233,6 +290,10 @@ fn the_changes_given_to_java_are_those_that_the_codec_writes() {
         ("create", event(&codec, None, Some(&second), &in_the_log(1, 1))),
         ("update", event(&codec, Some(&first), Some(&second), &in_the_log(2, 1))),
         ("delete", event(&codec, Some(&second), None, &in_the_log(3, 2))),
+        (
+            "schema",
+            Ok(shape_event(&codec, &altered()).expect("changes of shape go out")),
+        ),
     ];
     let mut text = HEAD.to_owned();
     for (operation, event) in events {

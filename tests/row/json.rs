@@ -3,13 +3,14 @@
 use fastrand::Rng;
 use serde_json::{Value as Json, json};
 use tidemark::catalog::ColumnType;
+use tidemark::catalog::change::{ChangeKind, SchemaChange};
 use tidemark::error::ErrorKind;
 use tidemark::row::RowOrigin;
 use tidemark::row::codec::{Codec, Form, OnValueError};
 use tidemark::row::debezium_json::{Decimals, JsonSettings, Times};
 use tidemark::row::value::Value;
 
-use crate::events::{Example, NINES, TEXT, event, examples, in_the_log, natural_codec};
+use crate::events::{Example, NINES, TEXT, altered, event, examples, in_the_log, natural_codec, shape_event};
 
 const NOW: i64 = 1_800_000_000_123;
 
@@ -255,6 +256,62 @@ fn the_envelope_is_debeziums() {
     ] {
         assert_eq!(text(event(&codec, before, after, origin).unwrap()), expected);
     }
+}
+
+#[test]
+fn a_change_of_shape_is_what_debeziums_schema_change_topic_has() {
+    let form = Form::Json(JsonSettings {
+        schema_changes: true,
+        clock: || NOW,
+        ..JsonSettings::new("dameng-cdc")
+    });
+    let codec = natural_codec(&small(), form, OnValueError::Fail);
+    let parsed = |change: &SchemaChange| -> Json {
+        let event = shape_event(&codec, change).expect("an event");
+        serde_json::from_slice(&event).expect("JSON")
+    };
+    let alter = altered();
+    let event = parsed(&alter);
+    assert_eq!(
+        event,
+        json!({
+            "source": {
+                "version": env!("CARGO_PKG_VERSION"), "connector": "dameng", "name": "dameng-cdc",
+                "ts_ms": 1_706_665_815_123_i64, "snapshot": "false", "db": "DAMENG", "schema": "BIZ", "table": "ORDERS",
+                "txId": "77", "scn": "9007199254740993", "commit_scn": "18446744073709551615",
+            },
+            "ts_ms": NOW,
+            "databaseName": "DAMENG",
+            "schemaName": "BIZ",
+            "ddl": alter.statement,
+            "tableChanges": [{
+                "type": "ALTER",
+                "id": "\"DAMENG\".\"BIZ\".\"ORDERS\"",
+                "table": {
+                    "primaryKeyColumnNames": ["ID"],
+                    "columns": [
+                        {"name": "ID", "typeName": "BIGINT", "position": 1, "optional": false},
+                        {"name": "PRICE", "typeName": "DECIMAL(12, 2)", "position": 2, "optional": true},
+                    ],
+                },
+            }],
+        })
+    );
+    let of_kind = |kind, shape| {
+        parsed(&SchemaChange {
+            kind,
+            shape,
+            ..altered()
+        })["tableChanges"]
+            .clone()
+    };
+    assert_eq!(of_kind(ChangeKind::Truncate, alter.shape.clone()), json!([]));
+    let id = "\"DAMENG\".\"BIZ\".\"ORDERS\"";
+    assert_eq!(
+        of_kind(ChangeKind::Drop, None),
+        json!([{"type": "DROP", "id": id, "table": null}])
+    );
+    assert_eq!(of_kind(ChangeKind::Create, alter.shape)[0]["type"], "CREATE");
 }
 
 #[test]

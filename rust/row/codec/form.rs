@@ -1,5 +1,6 @@
 //! The forms of a row downstream, and the events of those that carry both images.
 
+use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{ErrorKind, Result};
 use crate::row::change::{ChangeBytes, TableBytes};
 use crate::row::codec::{Codec, Plan, Row};
@@ -19,7 +20,10 @@ pub enum Form {
     /// Debezium's envelopes as JSON, an update being one.
     Json(JsonSettings),
     /// What Java's `Change` reads, an update being one.
-    Changes,
+    Changes {
+        /// `include.schema.changes`
+        schema_changes: bool,
+    },
 }
 
 pub(super) enum Writer {
@@ -92,12 +96,31 @@ impl Codec {
             Form::Rows { upsert: false } => Writer::Rows(Updates::Halves),
             Form::Rows { upsert: true } => Writer::Rows(Updates::After),
             Form::Json(settings) => Writer::Json(DebeziumJson::new(settings)),
-            Form::Changes => Writer::Changes(ChangeBytes),
+            Form::Changes { schema_changes } => Writer::Changes(ChangeBytes { schema_changes }),
         };
         for plan in &mut self.tables {
             plan.label = self.writer.label(plan, &self.database);
         }
         self
+    }
+
+    /// Appends a change of a table's shape; whether this form carries them. What leaves the shape as it is does not go out.
+    pub(super) fn shape_event(
+        &self,
+        table: u32,
+        change: &SchemaChange,
+        origin: &RowOrigin,
+        out: &mut Vec<u8>,
+    ) -> Result<bool> {
+        if change.kind == ChangeKind::Other {
+            return Ok(false);
+        }
+        let plan = self.plan(table)?;
+        Ok(match (&self.writer, &plan.label) {
+            (Writer::Json(json), Label::Json(names)) => json.schema_change(names, change, &self.database, origin, out),
+            (Writer::Changes(changes), Label::Changes(names)) => changes.schema_change(names, change, origin, out),
+            _ => false,
+        })
     }
 
     /// Appends an event. `row` says everything of it but its images.

@@ -187,6 +187,12 @@ public final class TidemarkOptions {
           .defaultValue("sql")
           .withDescription("Dates and times in JSON: 'sql', 'iso-8601' or 'adaptive'.");
 
+  public static final ConfigOption<Boolean> INCLUDE_SCHEMA_CHANGES =
+      ConfigOptions.key("include.schema.changes")
+          .booleanType()
+          .defaultValue(false)
+          .withDescription("Whether changes of a table's shape go out among its changes.");
+
   public static final ConfigOption<Duration> CONNECT_TIMEOUT =
       ConfigOptions.key("connect.timeout")
           .durationType()
@@ -251,6 +257,7 @@ public final class TidemarkOptions {
           CHANGELOG_MODE,
           DECIMAL_HANDLING_MODE,
           TIME_PRECISION_MODE,
+          INCLUDE_SCHEMA_CHANGES,
           CONNECT_TIMEOUT,
           CONNECT_MAX_RETRIES,
           SOCKET_TIMEOUT,

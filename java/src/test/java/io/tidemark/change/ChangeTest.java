@@ -177,6 +177,19 @@ class ChangeTest {
   }
 
   @Test
+  void aChangeOfShapeIsItsStatement() throws Exception {
+    Change change = new ChangeSerializer().read(fixture().get(4));
+    String statement = "ALTER TABLE \"BIZ\".ORDERS\n\tADD PRICE DECIMAL(12, 2) -- '葡'";
+    assertEquals(Operation.SCHEMA_CHANGE, change.operation());
+    assertEquals(statement, change.statement());
+    assertEquals("77", change.transactionId());
+    assertEquals(0, change.totalOrder());
+    assertNull(change.before());
+    assertNull(change.after());
+    assertEquals("SCHEMA_CHANGE BIZ.ORDERS: " + statement, change.toString());
+  }
+
+  @Test
   void flinkKnowsTheTypeWhereverItMeetsTheClass() {
     assertInstanceOf(ChangeTypeInfo.class, TypeInformation.of(Change.class));
     assertEquals(

@@ -344,6 +344,41 @@ class DataStreamTest {
     return LongStream.rangeClosed(1, last).boxed().collect(Collectors.toList());
   }
 
+  /** A TRUNCATE is an event among the others, in the order of the log, and no failure. */
+  @Test
+  void changesOfShapeStandAmongTheChangesOfTheirTable() throws Exception {
+    execute(
+        "UPDATE logminer.setting SET value = 'on' WHERE name = 'ddl'",
+        "CREATE TABLE \"BIZ\".\"S_A\" (\"ID\" BIGINT PRIMARY KEY)",
+        "INSERT INTO \"BIZ\".\"S_A\" VALUES (0)");
+    TidemarkSourceBuilder builder =
+        StreamJob.builder(standIn, "S_A").option(TidemarkOptions.INCLUDE_SCHEMA_CHANGES, true);
+    try (StreamJob<String> json = StreamJob.start(1, builder::buildJson);
+        StreamJob<Change> changes = StreamJob.start(1, builder::buildChanges)) {
+      json.take(1);
+      changes.take(1);
+      execute(
+          "INSERT INTO \"BIZ\".\"S_A\" VALUES (1)",
+          "TRUNCATE TABLE \"BIZ\".\"S_A\"",
+          "INSERT INTO \"BIZ\".\"S_A\" VALUES (2)");
+      List<Change> taken = changes.take(3);
+      assertEquals(
+          List.of(Operation.CREATE, Operation.SCHEMA_CHANGE, Operation.CREATE),
+          taken.stream().map(Change::operation).collect(Collectors.toList()));
+      assertEquals("TRUNCATE TABLE \"BIZ\".\"S_A\"", taken.get(1).statement());
+      assertEquals(Map.of("ID", 2L), taken.get(2).after());
+
+      List<JsonNode> events = parse(json.take(3));
+      assertEquals("1", events.get(0).get("after").get("ID").asText());
+      JsonNode truncated = events.get(1);
+      assertNull(truncated.get("op"));
+      assertEquals("TRUNCATE TABLE \"BIZ\".\"S_A\"", truncated.get("ddl").asText());
+      assertEquals("S_A", truncated.get("source").get("table").asText());
+      assertEquals(taken.get(1).transactionId(), truncated.get("source").get("txId").asText());
+      assertEquals("2", events.get(2).get("after").get("ID").asText());
+    }
+  }
+
   @Test
   void upsertLeavesOutTheRowsBefore() throws Exception {
     createOrders("U");

@@ -198,6 +198,7 @@ class DamengTableFactoryTest {
         "changelog-mode|append|option 'changelog-mode': is 'append'; it must be one of 'all', 'upsert'",
         "decimal.handling.mode|double|option 'decimal.handling.mode': is for the DataStream API's JSON alone",
         "time.precision.mode|sql|option 'time.precision.mode': is for the DataStream API's JSON alone",
+        "include.schema.changes|true|option 'include.schema.changes': is for the DataStream API's JSON and changes alone",
         "connect.max-retries|-1|option 'connect.max-retries': is -1; it must be from 0 to 100",
         "socket.timeout|10 ms|option 'socket.timeout': is 10 ms; it must be from 1000",
         "odbc.PWD|x|option 'odbc.PWD': is set by 'password'",

@@ -107,7 +107,7 @@ class TidemarkReaderTest {
   void bytesAndRecordsPassedOverAreCounted() {
     reader.start();
     byte[] batch = new TestBatch().row(RowKind.INSERT, 1).bytes(1);
-    core.messages.add(Message.read(batch, 1));
+    core.messages.add(Message.read(batch));
     pollWhenAvailable();
     assertEquals(batch.length, metrics.getIOMetricGroup().getNumBytesInCounter().getCount());
     assertEquals(3, metrics.getNumRecordsInErrorsCounter().getCount());
