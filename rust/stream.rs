@@ -316,6 +316,7 @@ impl Stream {
         }
         log::info!("{} at scn {}: {}", change.table, place.scn, change.statement);
         let origin = origin(head, *place);
+        batch.of_commit(head.commit_micros);
         let carried = batch.push_if(RowKind::Insert, |out| {
             self.codec.schema_change(*table, change, &origin, out)
         })?;

@@ -63,11 +63,17 @@ impl Mark {
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
-    rows: Vec<(RowKind, usize)>,
-    /// When the transactions of the rows committed, in microseconds since the epoch.
-    commits: Vec<i64>,
+    rows: Vec<Row>,
     commit: i64,
     units: Vec<(usize, Mark)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    kind: RowKind,
+    end: usize,
+    /// When its transaction committed, in microseconds since the epoch.
+    commit: i64,
 }
 
 impl Batch {
@@ -76,7 +82,6 @@ impl Batch {
         self.bytes.clear();
         self.bytes.shrink_to(KEPT);
         self.rows.clear();
-        self.commits.clear();
         self.units.clear();
     }
 
@@ -101,15 +106,7 @@ impl Batch {
     /// # Errors
     /// Those of `write`; the row is not there then.
     pub fn push_row(&mut self, kind: RowKind, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-        let start = self.bytes.len();
-        let written = write(&mut self.bytes);
-        if written.is_ok() {
-            self.rows.push((kind, self.bytes.len()));
-            self.commits.push(self.commit);
-        } else {
-            self.bytes.truncate(start);
-        }
-        written
+        self.push_if(kind, |out| write(out).map(|()| true)).map(drop)
     }
 
     /// Appends what `write` appends, if it says that this is a row; whether it did.
@@ -120,7 +117,11 @@ impl Batch {
         let start = self.bytes.len();
         let written = write(&mut self.bytes);
         match written {
-            Ok(true) => self.rows.push((kind, self.bytes.len())),
+            Ok(true) => self.rows.push(Row {
+                kind,
+                end: self.bytes.len(),
+                commit: self.commit,
+            }),
             _ => self.bytes.truncate(start),
         }
         written
@@ -161,23 +162,23 @@ impl Batch {
 
     /// Where a row ends in [`Batch::bytes`]; it starts where the one before ends.
     pub fn row_end(&self, row: usize) -> usize {
-        self.rows[row].1
+        self.rows[row].end
     }
 
     /// A row's bytes.
     pub fn row(&self, row: usize) -> &[u8] {
-        let start = if row == 0 { 0 } else { self.rows[row - 1].1 };
-        &self.bytes[start..self.rows[row].1]
+        let start = if row == 0 { 0 } else { self.rows[row - 1].end };
+        &self.bytes[start..self.rows[row].end]
     }
 
     /// When a row's transaction committed, in microseconds since the epoch.
     pub fn commit_micros(&self, row: usize) -> i64 {
-        self.commits[row]
+        self.rows[row].commit
     }
 
     /// A row's kind.
     pub fn kind(&self, row: usize) -> RowKind {
-        self.rows[row].0
+        self.rows[row].kind
     }
 
     /// How many units.
@@ -228,6 +229,20 @@ mod tests {
             })
             .collect();
         assert_eq!(units, [(1, 1, 5), (1, 2, 6), (1, 12, 8), (1, 3, 9)]);
+    }
+
+    #[test]
+    fn every_row_has_the_commit_time_of_its_transaction_however_it_came() {
+        let mut batch = Batch::default();
+        batch.of_commit(5);
+        batch.push_row(RowKind::Insert, one).unwrap();
+        batch.of_commit(7);
+        assert!(batch.push_if(RowKind::Insert, |out| one(out).map(|()| true)).unwrap());
+        assert!(!batch.push_if(RowKind::Insert, |out| one(out).map(|()| false)).unwrap());
+        batch.push_row(RowKind::Delete, one).unwrap();
+        let commits: Vec<_> = (0..batch.row_count()).map(|row| batch.commit_micros(row)).collect();
+        assert_eq!(commits, [5, 7, 7]);
+        assert_eq!(batch.row(2), [1]);
     }
 
     #[test]

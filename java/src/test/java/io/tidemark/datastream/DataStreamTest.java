@@ -12,6 +12,7 @@ import io.tidemark.TidemarkOptions;
 import io.tidemark.TidemarkSourceBuilder;
 import io.tidemark.change.Change;
 import io.tidemark.change.Change.Operation;
+import io.tidemark.sql.SqlJob;
 import io.tidemark.workload.StandIn;
 import java.math.BigDecimal;
 import java.sql.Connection;
@@ -34,6 +35,8 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMap
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.table.api.DataTypes;
 import org.apache.flink.table.data.RowData;
+import org.apache.flink.types.Row;
+import org.apache.flink.types.RowKind;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -416,6 +419,38 @@ class DataStreamTest {
                   row.getRowKind().shortString(), row.getLong(0), row.getInt(1), row.getString(2));
             })
         .collect(Collectors.toList());
+  }
+
+  /** Flink makes the rows before from its own state of the declared key. */
+  @Test
+  void inSqlUpsertIsKeptByTheTablesKeyAndNoOther() throws Exception {
+    execute(
+        "CREATE TABLE \"BIZ\".\"K_T\" (\"ID\" BIGINT PRIMARY KEY, \"V\" VARCHAR(40))",
+        "INSERT INTO \"BIZ\".\"K_T\" VALUES (1, 'a'), (2, 'b')");
+    String table =
+        "CREATE TABLE t (ID BIGINT, V STRING, PRIMARY KEY (%s) NOT ENFORCED) "
+            + standIn.with("table-name", "K_T", "changelog-mode", "upsert");
+    String query = "SELECT ID, V FROM t";
+    try (SqlJob job = SqlJob.start(String.format(table, "ID"), query)) {
+      assertEquals(List.of(Row.of(1L, "a"), Row.of(2L, "b")), job.take(2));
+      execute(
+          "UPDATE \"BIZ\".\"K_T\" SET \"V\" = 'c' WHERE \"ID\" = 1",
+          "UPDATE \"BIZ\".\"K_T\" SET \"ID\" = 3 WHERE \"ID\" = 2",
+          "DELETE FROM \"BIZ\".\"K_T\" WHERE \"ID\" = 1");
+      assertEquals(
+          List.of(
+              Row.ofKind(RowKind.UPDATE_BEFORE, 1L, "a"),
+              Row.ofKind(RowKind.UPDATE_AFTER, 1L, "c"),
+              Row.ofKind(RowKind.DELETE, 2L, "b"),
+              Row.ofKind(RowKind.INSERT, 3L, "b"),
+              Row.ofKind(RowKind.DELETE, 1L, "c")),
+          job.take(5));
+    }
+    try (SqlJob job = SqlJob.start(String.format(table, "V"), query)) {
+      String failure = job.failure();
+      assertTrue(
+          failure.contains("the declared PRIMARY KEY (V) must be the table's key (ID)"), failure);
+    }
   }
 
   @Test
