@@ -27,7 +27,7 @@ use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
 use crate::reader::capture::{Capture, Connector};
 use crate::row::RowCodec;
-use crate::row::codec::{CapturedTable, Codec, NoKey};
+use crate::row::codec::{CapturedTable, Codec, Form, NoKey};
 use crate::row::layout::{self, OutputColumn};
 use crate::snapshot::PageSource;
 use crate::snapshot::select::PageReader;
@@ -153,8 +153,8 @@ fn load(connection: &mut Connection, dialect: &dyn Mining, config: &Config, name
 
 /// The columns of a table that go downstream: those that the job declares, or all.
 fn output_columns(config: &Config, table: &Table) -> Result<Vec<OutputColumn>> {
-    if let Some(key) = &config.upsert_key {
-        layout::require_key(key, table)?;
+    if matches!(config.form, Form::Rows { upsert: true }) {
+        layout::require_key(config.upsert_key.as_deref(), table)?;
     }
     match &config.columns {
         Some(declared) => layout::resolve(declared, table),

@@ -19,7 +19,7 @@ fn minimal() -> Value {
 
 /// A job with one more option, of the form that has it.
 fn with(name: &str, value: impl Into<Value>) -> Result<Config> {
-    let json_alone = ["decimal.handling.mode", "time.precision.mode"];
+    let json_alone = ["decimal.handling.mode", "time.precision.mode", "include.schema.changes"];
     formed(if json_alone.contains(&name) { "json" } else { "rows" }, name, value)
 }
 

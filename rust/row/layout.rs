@@ -182,12 +182,18 @@ pub fn resolve(declared: &[DeclaredColumn], table: &Table) -> Result<Vec<OutputC
     find_all(declared, table).map_err(|error| error.on(&table.name))
 }
 
-/// Refuses a PRIMARY KEY of the job that is not the table's key: by another one the rows that an update leaves behind would
-/// not be found downstream. The order of the columns does not matter.
+/// Refuses what rows cannot be kept by downstream where an update is its new row alone: a table without a key, or a
+/// PRIMARY KEY of the job that is not the table's key (in any order), by which the rows that an update leaves behind would
+/// not be found.
 ///
 /// # Errors
 /// `Declaration`.
-pub fn require_key(declared: &[String], table: &Table) -> Result<()> {
+pub fn require_key(declared: Option<&[String]>, table: &Table) -> Result<()> {
+    if table.key.is_empty() {
+        let text = "with changelog-mode = 'upsert' the table must have a key; this one has none";
+        return Err(ErrorKind::Declaration(text.into()).into());
+    }
+    let Some(declared) = declared else { return Ok(()) };
     let mut columns = declared
         .iter()
         .map(|name| find(name, table))

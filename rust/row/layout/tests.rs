@@ -197,7 +197,7 @@ fn a_declared_key_is_the_tables_in_any_order_and_case_or_refused() {
     table.key = vec![1, 0];
     let tried = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        require_key(&names, &table)
+        require_key(Some(&names), &table)
     };
     tried(&["ID", "REGION"]).expect("the key");
     tried(&["region", "id"]).expect("the key");
@@ -206,4 +206,8 @@ fn a_declared_key_is_the_tables_in_any_order_and_case_or_refused() {
         assert!(text.contains("must be the table's key (REGION, ID)"), "{text}");
     }
     assert!(tried(&["NO"]).is_err());
+    require_key(None, &table).expect("nothing is declared");
+    table.key.clear();
+    let text = require_key(None, &table).expect_err("no key").to_string();
+    assert!(text.contains("must have a key"), "{text}");
 }
