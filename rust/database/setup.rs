@@ -47,6 +47,7 @@ pub(super) fn check(
             }
         }
     }
+    let lacks_rights = !faults.is_empty();
     // Where the settings cannot be read, a probe has said so.
     if let Ok(settings) = server_settings(connection, dialect) {
         faults.extend(dialect.judge_setup(&settings).err());
@@ -57,7 +58,9 @@ pub(super) fn check(
     };
     let mut faulty = 0;
     for name in found.iter().flat_map(|found| &found.tables) {
-        let of_it = table(connection, dialect, config, name)?;
+        let mut of_it = table(connection, dialect, config, name)?;
+        // A part of the dictionary that may not be read is no fault of each table: a probe has said so.
+        of_it.retain(|fault| !lacks_rights || !matches!(fault.kind(), ErrorKind::Statement { .. }));
         if state.is_some_and(|state| !state.iter().any(|known| **known == *name)) {
             of_it
                 .iter()
@@ -87,23 +90,24 @@ pub(super) fn check(
 }
 
 fn table(connection: &mut Connection, dialect: &dyn Mining, config: &Config, name: &TableName) -> Result<Vec<Error>> {
+    // The dictionary hides the columns of a table that the user may not read: the right comes first.
+    let mut quoted = String::new();
+    dialect.push_name(&name.schema, &mut quoted);
+    quoted.push('.');
+    dialect.push_name(&name.name, &mut quoted);
+    let readable = Query {
+        sql: format!("SELECT 1 FROM {quoted} WHERE 1 = 0"),
+        columns: vec![ColumnSpec::Int],
+    };
+    if let Err(error) = rows(connection, &readable) {
+        return Ok(vec![missing(error, &format!("GRANT SELECT ON {quoted}"))?.on(name)]);
+    }
     let table = match load(connection, dialect, config, name) {
         Ok(table) => table,
         Err(error) if error.is_retryable() => return Err(error),
         Err(error) => return Ok(vec![error]),
     };
     let mut faults = Vec::new();
-    let mut name = String::new();
-    dialect.push_name(&table.name.schema, &mut name);
-    name.push('.');
-    dialect.push_name(&table.name.name, &mut name);
-    let readable = Query {
-        sql: format!("SELECT 1 FROM {name} WHERE 1 = 0"),
-        columns: vec![ColumnSpec::Int],
-    };
-    if let Err(error) = rows(connection, &readable) {
-        faults.push(missing(error, &format!("GRANT SELECT ON {name}"))?.on(&table.name));
-    }
     faults.extend(check_key(config, &table).err().map(|error| error.on(&table.name)));
     let columns = output_columns(config, &table);
     let columns = columns.and_then(|columns| check_read_back(config, &table, &columns));
