@@ -6,6 +6,7 @@ mod binary_row;
 mod connecting;
 mod footprint;
 mod gauges;
+mod grants;
 mod job;
 mod log;
 mod server;
