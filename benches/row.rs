@@ -44,6 +44,7 @@ fn orders() -> Codec {
             name: "ORDERS".into(),
         }),
         object_id: 1,
+        version: 0,
         columns: vec![
             column("ID", ColumnType::Integer { bits: 64 }),
             column("NAME", text(64)),

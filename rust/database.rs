@@ -5,6 +5,7 @@ mod connections;
 mod setup;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::dialect::mining::Mining;
 use crate::dialect::{self, Endpoint};
 use crate::enumerator::survey::{Survey, Surveyor};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::logminer::changes;
+use crate::log::logminer::changes::{self, Selection};
 use crate::log::logminer::delivery::FragmentLimit;
 use crate::log::logminer::faults::OnFault;
 use crate::log::logminer::opener::LogMiner;
@@ -27,8 +28,8 @@ use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
 use crate::reader::capture::{Capture, Connector};
 use crate::row::RowCodec;
-use crate::row::codec::{CapturedTable, Codec, Form, NoKey};
-use crate::row::layout::{self, OutputColumn};
+use crate::row::codec::{CapturedTable, Codec, Form, Needed, NoKey};
+use crate::row::layout;
 use crate::snapshot::PageSource;
 use crate::snapshot::select::PageReader;
 use crate::snapshot::splitter::Splitter;
@@ -111,34 +112,23 @@ impl Database {
 
     fn load(&self, connection: &mut Connection, name: &TableName) -> Result<Table> {
         let table = load(connection, &*self.dialect, &self.config, name)?;
-        self.prepared(&table).map_err(|error| error.on(name))?;
+        prepared(&self.config, &table).map_err(|error| error.on(name))?;
         Ok(table)
     }
 
     fn codec(&self, tables: &[Arc<Table>], database_name: &str) -> Result<Codec> {
         let captured = tables
             .iter()
-            .map(|table| self.prepared(table).map_err(|error| error.on(&table.name)));
+            .map(|table| prepared(&self.config, table).map_err(|error| error.on(&table.name)));
+        let config = self.config.clone();
         let codec = Codec::new(
             captured.collect::<Result<_>>()?,
             database_name,
             self.config.server_time_zone.clone(),
             self.config.on_value_error,
         );
+        let codec = codec.with_shapes(Arc::new(move |table| prepared(&config, table)));
         Ok(codec.with_form(self.config.form.clone()))
-    }
-
-    /// A table with what of it goes downstream.
-    fn prepared(&self, table: &Table) -> Result<CapturedTable> {
-        setup::check_key(&self.config, table)?;
-        Ok(CapturedTable {
-            table: table.clone(),
-            key: match table.key.is_empty() {
-                true => Arc::new(NoKey),
-                false => Arc::new(KeyCodec::new(table)?),
-            },
-            columns: output_columns(&self.config, table)?,
-        })
     }
 }
 
@@ -151,14 +141,54 @@ fn load(connection: &mut Connection, dialect: &dyn Mining, config: &Config, name
     Ok(table)
 }
 
-/// The columns of a table that go downstream: those that the job declares, or all.
-fn output_columns(config: &Config, table: &Table) -> Result<Vec<OutputColumn>> {
-    if matches!(config.form, Form::Rows { upsert: true }) {
-        layout::require_key(config.upsert_key.as_deref(), table)?;
+/// A table with what of it goes downstream: the columns that the job declares, those that the table has no more as NULL,
+/// or all.
+fn prepared(config: &Config, table: &Table) -> Result<CapturedTable> {
+    setup::check_key(config, table)?;
+    check_upsert(config, table)?;
+    Ok(CapturedTable {
+        table: table.clone(),
+        key: match table.key.is_empty() {
+            true => Arc::new(NoKey),
+            false => Arc::new(KeyCodec::new(table)?),
+        },
+        columns: match &config.columns {
+            Some(declared) => layout::resolve_altered(declared, table)?,
+            None => layout::all_columns(table)?,
+        },
+    })
+}
+
+/// Whether rows can be kept downstream where an update is its new row alone.
+fn check_upsert(config: &Config, table: &Table) -> Result<()> {
+    match config.form {
+        Form::Rows { upsert: true } => layout::require_key(config.upsert_key.as_deref(), table),
+        _ => Ok(()),
     }
-    match &config.columns {
-        Some(declared) => layout::resolve(declared, table),
-        None => layout::all_columns(table),
+}
+
+/// What log readers must read of the tables.
+struct Selected {
+    codec: Arc<Codec>,
+    config: Arc<Config>,
+}
+
+impl fmt::Debug for Selected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("what the job declares")
+    }
+}
+
+impl Selection for Selected {
+    fn of(&self, table: u32, shape: &Table) -> Result<Needed> {
+        self.codec.needed_of(table, shape)
+    }
+
+    fn prepare(&self, shape: &mut Table) -> Result<()> {
+        match &self.config.chunk_key_column {
+            Some(column) => shape.lead_with(column).map_err(|error| error.on(&shape.name)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -224,7 +254,7 @@ impl Captured {
             .with_needed_columns()
             .map(|(table, needed)| changes::CapturedTable {
                 table,
-                wanted: Some(needed.to_vec()),
+                wanted: Some(needed),
             });
         let log = &self.database.config.log;
         let defaults = Settings::default();
@@ -245,14 +275,22 @@ impl Captured {
             missing_patience: MISSING_PATIENCE,
             zone: self.database.config.server_time_zone.clone(),
             logging_hint: self.database.dialect.logging_hint().to_owned(),
+            selection: Some(Arc::new(Selected {
+                codec: self.codec.clone(),
+                config: self.database.config.clone(),
+            })),
             ..defaults
         };
         LogMiner::new(self.database.dialect.clone(), tables.collect(), settings)
     }
 
-    fn with_needed_columns(&self) -> impl Iterator<Item = (Arc<Table>, &[bool])> {
+    /// The tables in the shapes that count now.
+    fn with_needed_columns(&self) -> impl Iterator<Item = (Arc<Table>, Vec<bool>)> {
         let tables = self.tables.iter().zip(0..);
-        tables.map(|(table, number)| (table.clone(), self.codec.needed_columns(number)))
+        tables.map(|(table, number)| {
+            let shape = self.codec.shape(number).unwrap_or_else(|| table.clone());
+            (shape, self.codec.needed_columns(number))
+        })
     }
 }
 
@@ -337,10 +375,28 @@ impl Capture for Captured {
         let policy = self.database.config.on_unavailable;
         Some(Completion::new(
             policy,
-            self.tables.clone(),
+            self.with_needed_columns().map(|(table, _)| table).collect(),
             visibility,
             Box::new(connect),
         ))
+    }
+
+    fn look_again(&mut self, table: u32) -> Result<bool> {
+        let Some(name) = self.names.get(table as usize) else {
+            return Ok(false);
+        };
+        let known = self.codec.shape(table);
+        let shape = load(
+            &mut self.connection,
+            &*self.database.dialect,
+            &self.database.config,
+            name,
+        )?;
+        if known.is_some_and(|known| *known == shape) {
+            return Ok(false);
+        }
+        self.codec.reshape(table, &Arc::new(shape))?;
+        Ok(true)
     }
 
     fn pages(&mut self) -> Result<Box<dyn PageSource>> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::catalog::Table;
 use crate::catalog::change::ChangeKind;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::logminer::faults::OnFault;
 use crate::log::{Change, Figures, Fragment, LogEvent, LogReader, Progress, SchemaEvent, TransactionHead};
 use crate::offset::{Offset, Partial};
 use crate::position::{Place, Position, Scn};
@@ -37,6 +38,8 @@ pub struct StreamSettings {
     pub batch: BatchLimit,
     /// `on-truncate`.
     pub on_truncate: OnTruncate,
+    /// `log.on-dictionary-mismatch`: for a table that is dropped or renamed.
+    pub on_mismatch: OnFault,
 }
 
 /// What [`Stream::read`] came to.
@@ -326,18 +329,44 @@ impl Stream {
                 xid: head.xid,
                 last: *place,
             });
-        } else if change.kind == ChangeKind::Truncate {
-            self.truncated(event)?;
+            return Ok(());
         }
+        match change.kind {
+            ChangeKind::Truncate => self.truncated(event),
+            ChangeKind::Drop => self.gone(event, "dropped"),
+            ChangeKind::Rename => self.gone(event, "renamed"),
+            ChangeKind::Create | ChangeKind::Alter | ChangeKind::Other => Ok(()),
+        }
+    }
+
+    /// All pages were read behind a change of the table: they are of what came after it.
+    fn is_behind(&self, event: &SchemaEvent) -> bool {
+        self.filter
+            .as_ref()
+            .is_some_and(|filter| filter.all_behind(&event.change.table, &self.tables, event.place.scn))
+    }
+
+    /// The rows downstream are of a table that is there no more, or not by its name.
+    fn gone(&self, event: &SchemaEvent, how: &str) -> Result<()> {
+        let SchemaEvent { place, change, .. } = event;
+        if self.is_behind(event) {
+            return Ok(());
+        }
+        let text = format!("the table was {how}: {}", change.statement);
+        let error = Error::from(ErrorKind::DictionaryMismatch(text))
+            .doing("reading the log")
+            .on(&change.table)
+            .at(format_args!("scn {}", place.scn));
+        if self.settings.on_mismatch == OnFault::Fail {
+            return Err(error);
+        }
+        log::warn!("its rows stay downstream, as log.on-dictionary-mismatch = 'skip' asks for: {error}");
         Ok(())
     }
 
     fn truncated(&mut self, event: &SchemaEvent) -> Result<()> {
         let SchemaEvent { place, change, .. } = event;
-        let seen = self
-            .filter
-            .as_ref()
-            .is_some_and(|filter| filter.all_behind(&change.table, &self.tables, place.scn));
+        let seen = self.is_behind(event);
         match self.settings.on_truncate {
             _ if seen => {}
             OnTruncate::Fail => {

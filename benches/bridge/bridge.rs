@@ -132,6 +132,7 @@ fn codec() -> Codec {
             name: "ORDERS".into(),
         }),
         object_id: 1,
+        version: 0,
         columns: columns
             .map(|(name, kind)| Column {
                 name: name.to_owned(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::catalog::key::is_orderable;
 use crate::catalog::text_order::{self, TextOrder};
-use crate::catalog::{Column, ColumnType, Partition, Table};
+use crate::catalog::{Column, ColumnType, Partition, Table, TableVersion};
 use crate::dialect::{Dialect, DictionaryColumn};
 use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{Connection, Field};
@@ -23,9 +23,31 @@ pub fn load(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName
     try_load(connection, dialect, name).map_err(|error| error.doing("reading the dictionary").on(name))
 }
 
+/// How often a table may be altered while it is described.
+const ATTEMPTS: usize = 20;
+
 fn try_load(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Table> {
+    let mut version = version(connection, dialect, name)?;
+    for _ in 0..ATTEMPTS {
+        let described = describe(connection, dialect, name, version);
+        let again = self::version(connection, dialect, name)?;
+        // What was read in pieces is one shape only if the table had it all the while.
+        if again == version {
+            return described;
+        }
+        version = again;
+    }
+    Err(ErrorKind::Catalog("the table is altered again and again while it is looked at".into()).into())
+}
+
+fn describe(
+    connection: &mut Connection,
+    dialect: &dyn Dialect,
+    name: &TableName,
+    version: Option<TableVersion>,
+) -> Result<Table> {
     let missing = || ErrorKind::Catalog("there is no such table, or the user may not read it".into());
-    let object_id = object_id(connection, dialect, name)?.ok_or_else(missing)?;
+    let TableVersion { object_id, version } = version.ok_or_else(missing)?;
     let marks = marks(connection, dialect, object_id)?;
     let columns = columns(connection, dialect, name, &marks)?;
     if columns.is_empty() {
@@ -38,6 +60,7 @@ fn try_load(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName
     Ok(Table {
         name: Arc::new(name.clone()),
         object_id,
+        version,
         columns,
         key,
         partitions: partitions(connection, dialect, object_id)?,
@@ -48,11 +71,39 @@ fn try_load(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName
     })
 }
 
-fn object_id(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Option<u64>> {
+/// Which table there is of a name now, and in which shape.
+///
+/// # Errors
+/// Database errors.
+pub fn version(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Option<TableVersion>> {
     let query = dialect.table(name);
     let rows = connection.rows(&query.sql, &query.columns)?;
-    let id = rows.first().and_then(|row| row.get(2)).and_then(Field::int);
-    Ok(id.map(|id| id as u64))
+    Ok(rows.first().and_then(|row| versioned(row.get(2)?, row.get(3)?)))
+}
+
+/// Which of the tables with these numbers there are now, and in which shape.
+///
+/// # Errors
+/// Database errors.
+pub fn versions(connection: &mut Connection, dialect: &dyn Dialect, object_ids: &[u64]) -> Result<Vec<TableVersion>> {
+    let mut all = Vec::with_capacity(object_ids.len());
+    for some in object_ids.chunks(IN_A_QUESTION) {
+        let query = dialect.versions(some);
+        let rows = connection.rows(&query.sql, &query.columns)?;
+        all.extend(rows.iter().filter_map(|row| versioned(row.first()?, row.get(1)?)));
+    }
+    Ok(all)
+}
+
+/// Tables in one question at most.
+const IN_A_QUESTION: usize = 500;
+
+fn versioned(object_id: &Field, info: &Field) -> Option<TableVersion> {
+    Some(TableVersion {
+        object_id: object_id.int()? as u64,
+        // The version is the number's low four bytes.
+        version: info.int().unwrap_or_default() as u32,
+    })
 }
 
 /// Level by level; a database has few of them.

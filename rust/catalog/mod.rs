@@ -6,18 +6,27 @@ mod find;
 pub mod key;
 mod load;
 pub mod pattern;
-mod statement;
+pub(crate) mod statement;
 pub mod text_order;
 
 use std::sync::Arc;
 
 pub use crate::dialect::{ColumnType, IntervalField};
 pub use find::{Found, find};
-pub use load::load;
+pub use load::{load, version, versions};
 
 use crate::catalog::text_order::TextOrder;
 use crate::error::{ErrorKind, Result};
 use crate::split::TableName;
+
+/// A table's number and that of its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableVersion {
+    /// The database's number of the table.
+    pub object_id: u64,
+    /// The number of its shape.
+    pub version: u32,
+}
 
 /// A captured table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +35,8 @@ pub struct Table {
     pub name: Arc<TableName>,
     /// The database's number of it; another one means another table, whatever its name.
     pub object_id: u64,
+    /// Which of its shapes this is, as the database counts them; 0 where it is not known.
+    pub version: u32,
     /// Its columns in dictionary order.
     pub columns: Vec<Column>,
     /// The columns of its key, by number, in the key's order; empty if it has none.

@@ -14,6 +14,16 @@ pub enum Word<'a> {
 }
 
 impl Word<'_> {
+    /// Whether it may name what a dictionary calls `name`: a bare word does whatever its case, since databases fold it
+    /// differently.
+    pub fn may_name(&self, name: &str) -> bool {
+        match self {
+            Word::Bare(word) => word.to_lowercase() == name.to_lowercase(),
+            Word::Quoted(word) => word == name,
+            Word::Other(_) => false,
+        }
+    }
+
     fn is(&self, sign: &str) -> bool {
         matches!(self, Word::Other(word) if *word == sign)
     }
@@ -165,5 +175,13 @@ mod tests {
         ] {
             assert!(Words::of(text).count() <= text.chars().count(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_bare_word_names_a_column_in_any_case() {
+        assert!(Word::Bare("note").may_name("NOTE"));
+        assert!(Word::Quoted("NOTE".into()).may_name("NOTE"));
+        assert!(!Word::Quoted("note".into()).may_name("NOTE"));
+        assert!(!Word::Other("'NOTE'").may_name("NOTE"));
     }
 }

@@ -1,18 +1,18 @@
 //! The start-up check: everything that stands in the way of a capture, in one report.
 
-use crate::catalog::key::KeyCodec;
 use std::sync::Arc;
 
+use crate::catalog::key::KeyCodec;
 use crate::catalog::{self, Found, Table};
 use crate::config::{Config, StartupMode, TableWithoutKey};
-use crate::database::{load, output_columns};
+use crate::database::{check_upsert, load};
 use crate::dialect::Query;
 use crate::dialect::mining::{Mining, MiningFault};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::LogStart;
 use crate::log::logminer::session::server_settings;
 use crate::odbc::{ColumnSpec, Connection};
-use crate::row::layout::{OutputColumn, OutputSource};
+use crate::row::layout::{self, OutputColumn, OutputSource};
 use crate::split::TableName;
 use crate::unavailable::OnUnavailable;
 
@@ -20,7 +20,8 @@ use crate::unavailable::OnUnavailable;
 const REPORTED_TABLES: usize = 20;
 
 /// Checks rights, the server's settings, the tables, their keys and the declared columns, and returns the tables.
-/// Where there is a state, what is wrong with another table than its own is only warned of.
+/// Where there is a state, what is wrong with another table than its own is only warned of; and a declared column that a
+/// table has not is one that left it, since its tables had all of them when the job began.
 ///
 /// # Errors
 /// The one thing that stands in the way, or `Several`; what comes of a lost connection at once.
@@ -58,7 +59,7 @@ pub(super) fn check(
     };
     let mut faulty = 0;
     for name in found.iter().flat_map(|found| &found.tables) {
-        let mut of_it = table(connection, dialect, config, name)?;
+        let mut of_it = table(connection, dialect, (config, state.is_some()), name)?;
         // A part of the dictionary that may not be read is no fault of each table: a probe has said so.
         of_it.retain(|fault| !lacks_rights || !matches!(fault.kind(), ErrorKind::Statement { .. }));
         if state.is_some_and(|state| !state.iter().any(|known| **known == *name)) {
@@ -89,7 +90,12 @@ pub(super) fn check(
     found.ok_or_else(|| ErrorKind::Internal("a fault of the set-up was lost".into()).into())
 }
 
-fn table(connection: &mut Connection, dialect: &dyn Mining, config: &Config, name: &TableName) -> Result<Vec<Error>> {
+fn table(
+    connection: &mut Connection,
+    dialect: &dyn Mining,
+    (config, resumes): (&Config, bool),
+    name: &TableName,
+) -> Result<Vec<Error>> {
     // The dictionary hides the columns of a table that the user may not read: the right comes first.
     let mut quoted = String::new();
     dialect.push_name(&name.schema, &mut quoted);
@@ -109,7 +115,21 @@ fn table(connection: &mut Connection, dialect: &dyn Mining, config: &Config, nam
     };
     let mut faults = Vec::new();
     faults.extend(check_key(config, &table).err().map(|error| error.on(&table.name)));
-    let columns = output_columns(config, &table);
+    let columns = check_upsert(config, &table).and_then(|()| match &config.columns {
+        None => layout::all_columns(&table),
+        Some(declared) if resumes => layout::resolve_altered(declared, &table),
+        Some(declared) => layout::resolve(declared, &table),
+    });
+    if let Ok(columns) = &columns {
+        let gone = columns.iter().filter(|column| column.source == OutputSource::Gone);
+        for column in gone {
+            log::warn!(
+                "table {} has no column '{}' (any more): NULL goes out in its place",
+                table.name,
+                column.name
+            );
+        }
+    }
     let columns = columns.and_then(|columns| check_read_back(config, &table, &columns));
     faults.extend(columns.err().map(|error| error.on(&table.name)));
     Ok(faults)
@@ -125,7 +145,7 @@ fn check_read_back(config: &Config, table: &Table, columns: &[OutputColumn]) -> 
     }
     let large = columns.iter().find(|column| match column.source {
         OutputSource::Column(number) => table.columns[number].kind.is_large(),
-        OutputSource::Metadata(_) => false,
+        OutputSource::Metadata(_) | OutputSource::Gone => false,
     });
     match large {
         None => Ok(()),

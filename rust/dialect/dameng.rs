@@ -125,11 +125,24 @@ impl Dialect for Dameng {
         let (schema, name) = (text(&table.schema), text(&table.name));
         Query {
             sql: format!(
-                "SELECT S.\"NAME\", T.\"NAME\", T.\"ID\" FROM \"SYS\".\"SYSOBJECTS\" S, \"SYS\".\"SYSOBJECTS\" T \
+                "SELECT S.\"NAME\", T.\"NAME\", T.\"ID\", T.\"INFO4\" FROM \"SYS\".\"SYSOBJECTS\" S, \"SYS\".\"SYSOBJECTS\" T \
                  WHERE S.\"TYPE$\" = 'SCH' AND T.\"SCHID\" = S.\"ID\" AND T.\"TYPE$\" = 'SCHOBJ' \
                  AND T.\"SUBTYPE$\" = 'UTAB' AND S.\"NAME\" = {schema} AND T.\"NAME\" = {name}"
             ),
-            columns: vec![NAME, NAME, ColumnSpec::Int],
+            columns: vec![NAME, NAME, ColumnSpec::Int, ColumnSpec::Int],
+        }
+    }
+
+    fn versions(&self, object_ids: &[u64]) -> Query {
+        // INFO4 of a table: its low four bytes are the table's version (system tables of the manual).
+        let ids: Vec<String> = object_ids.iter().map(u64::to_string).collect();
+        Query {
+            sql: format!(
+                "SELECT \"ID\", \"INFO4\" FROM \"SYS\".\"SYSOBJECTS\" WHERE \"TYPE$\" = 'SCHOBJ' \
+                 AND \"SUBTYPE$\" = 'UTAB' AND \"ID\" IN ({})",
+                ids.join(", ")
+            ),
+            columns: vec![ColumnSpec::Int, ColumnSpec::Int],
         }
     }
 

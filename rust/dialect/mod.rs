@@ -107,9 +107,13 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// One integer: 1 if names are told apart by case, and those without quotes mean upper-case ones.
     fn names_have_case(&self) -> Query;
 
-    /// The tables' schema and name, and the number that the log names each of them by, for one exact table: text, text,
-    /// integer. No row if there is no such table or the user may not see it.
+    /// The tables' schema and name, the number that the log names each of them by, and a number whose low four bytes
+    /// count its shapes, for one exact table: text, text, integer, integer. No row if there is no such table or the user
+    /// may not see it.
     fn table(&self, table: &TableName) -> Query;
+
+    /// The last two numbers of [`Dialect::table`] for those of the tables with these numbers that there are.
+    fn versions(&self, object_ids: &[u64]) -> Query;
 
     /// A table's columns in their order: name, type name, length, precision, scale, nullable ('Y' or 'N').
     fn columns(&self, table: &TableName) -> Query;

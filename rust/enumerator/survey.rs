@@ -11,7 +11,8 @@ use crate::split::{Chunk, Key, TableName};
 /// Connects the enumerator to its database.
 pub trait Surveyor: Send + Sync {
     /// Connects, checks that the database is set up for capture, and looks the captured tables up. May block for long.
-    /// Where there is a state, only its own tables must be as they should: another one that came to match is not captured.
+    /// Where there is a state, only its own tables must be as they should: another one that came to match is not captured,
+    /// and its own may have been altered since the job began.
     ///
     /// # Errors
     /// Connection, set-up and catalogue errors.

@@ -34,6 +34,8 @@ pub struct Record {
     pub object: u64,
     /// The table's version, as the database counts its shapes.
     pub version: u32,
+    /// Which of the shapes that the reader knows of the table was the dictionary's when the record was put into words.
+    pub shape: u32,
     /// What it does.
     pub action: Action,
     /// Whether it is, or belongs to, an undone change.
@@ -69,6 +71,18 @@ pub struct Transaction {
     entries: Vec<Entry>,
     bytes: Vec<u8>,
     /// Records that are, or belong to, an undone change.
+    undo: usize,
+    unsorted: bool,
+    /// What it was before the mining call at hand.
+    before: Before,
+}
+
+/// A transaction's extent at the beginning of a mining call.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    call: u64,
+    entries: usize,
+    bytes: usize,
     undo: usize,
     unsorted: bool,
 }
@@ -155,6 +169,29 @@ impl Transaction {
         true
     }
 
+    /// Notes which mining call it is part of from here on.
+    fn enter(&mut self, call: u64) {
+        if self.before.call != call {
+            self.before = Before {
+                call,
+                entries: self.entries.len(),
+                bytes: self.bytes.len(),
+                undo: self.undo,
+                unsorted: self.unsorted,
+            };
+        }
+    }
+
+    /// Takes everything back that came with a mining call.
+    fn leave(&mut self, call: u64) {
+        let before = self.before;
+        if before.call == call {
+            self.entries.truncate(before.entries);
+            self.bytes.truncate(before.bytes);
+            (self.undo, self.unsorted) = (before.undo, before.unsorted);
+        }
+    }
+
     /// Takes the last record back: it did not come whole.
     pub fn pop(&mut self) {
         if let Some(entry) = self.entries.pop() {
@@ -226,10 +263,27 @@ impl Transactions {
 
     fn of(&mut self, xid: Xid) -> &mut Transaction {
         let call = self.call;
-        self.open.entry(xid).or_insert_with(|| Transaction {
+        let transaction = self.open.entry(xid).or_insert_with(|| Transaction {
             call,
             ..Transaction::default()
-        })
+        });
+        transaction.enter(call);
+        transaction
+    }
+
+    /// Takes back what was buffered since the mining call began; nothing of it may have been applied.
+    pub fn forget_call(&mut self) {
+        let call = self.call;
+        self.open.retain(|_, transaction| {
+            transaction.leave(call);
+            transaction.call != call
+        });
+        self.bytes = self.open.values().map(Transaction::size).sum();
+    }
+
+    /// The records of a transaction that is open.
+    pub fn get(&self, xid: Xid) -> Option<&Transaction> {
+        self.open.get(&xid)
     }
 
     /// Notes a START record. What was buffered of an earlier transaction of that number is dropped: the log would have

@@ -72,6 +72,13 @@ pub trait Capture: Send {
         None
     }
 
+    /// Looks a table up again; whether its shape is another than the one that counted, in which case the new one counts
+    /// from now on: for the codec and for connections that are opened behind this.
+    ///
+    /// # Errors
+    /// `Catalog` if it is gone; `DictionaryMismatch` if its rows cannot go where they went; database errors.
+    fn look_again(&mut self, table: u32) -> Result<bool>;
+
     /// Opens a connection for pages.
     ///
     /// # Errors

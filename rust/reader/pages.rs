@@ -86,11 +86,11 @@ impl PageThreads {
     }
 
     /// Takes a page in.
-    pub(super) fn take(&mut self, page: PageRead) -> Result<(PageTask, PageRows, Option<Key>)> {
+    pub(super) fn take(&mut self, page: PageRead) -> PageRead {
         self.reading -= 1;
         let PageRead { task, rows } = page;
-        let (rows, rest) = rows.map_err(|error| error.doing("reading a page").on(&task.chunk.table))?;
-        Ok((task, rows, rest))
+        let rows = rows.map_err(|error| error.doing("reading a page").on(&task.chunk.table));
+        PageRead { task, rows }
     }
 
     fn start(&mut self, mut source: Box<dyn PageSource>) -> Result<()> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crossbeam_channel::{Receiver, bounded, never, select};
 
+use crate::catalog::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::Point;
 use crate::reader::capture::Capture;
@@ -25,8 +26,27 @@ pub(super) struct Snapshot {
     /// Of tables without a key, which wait for the round to be closed.
     whole: VecDeque<(PageId, Chunk)>,
     whole_source: Option<Box<dyn PageSource>>,
+    /// The shapes that pages are read in, by the tables' numbers.
+    shapes: Vec<Option<Arc<Table>>>,
     clock: RealClock,
     progress: SnapshotProgress,
+}
+
+fn threads(worker: &Worker) -> PageThreads {
+    PageThreads::new(
+        worker.limits.connections,
+        worker.limits.rounds.page,
+        worker.name.clone(),
+        worker.threads.clone(),
+        worker.stopped.clone(),
+    )
+}
+
+fn shapes(capture: &dyn Capture) -> Vec<Option<Arc<Table>>> {
+    let codec = capture.codec();
+    (0..capture.tables().len() as u32)
+        .map(|table| codec.shape(table))
+        .collect()
 }
 
 /// The pages of a round that are begun, by what they are read from.
@@ -47,13 +67,8 @@ impl Snapshot {
         let tables = capture.tables().iter().enumerate();
         Ok(Snapshot {
             rounds,
-            threads: PageThreads::new(
-                limits.connections,
-                limits.rounds.page,
-                worker.name.clone(),
-                worker.threads.clone(),
-                worker.stopped.clone(),
-            ),
+            threads: threads(worker),
+            shapes: shapes(capture),
             tables: tables.map(|(number, name)| (name.clone(), number as u32)).collect(),
             whole: VecDeque::new(),
             whole_source: None,
@@ -72,6 +87,31 @@ impl Snapshot {
     /// The phase is over.
     pub(super) fn end(self) {
         self.progress.end(self.rounds.figures());
+    }
+
+    /// Whether a table's shape is not the one that its pages were read in; the new one counts from now on.
+    fn is_altered(&self, capture: &mut dyn Capture, table: u32) -> Result<bool> {
+        let known = self.shapes.get(table as usize).cloned().flatten();
+        let counts = capture.codec().shape(table);
+        let is_followed = match (&known, &counts) {
+            (Some(known), Some(counts)) => Arc::ptr_eq(known, counts),
+            _ => true,
+        };
+        Ok(!is_followed || capture.look_again(table)?)
+    }
+
+    /// Pages are read in the shapes that count now; none may be under way.
+    fn follow_shapes(&mut self, worker: &Worker, capture: &dyn Capture) {
+        let now = shapes(capture);
+        let same = |(before, now): (&Option<Arc<Table>>, &Option<Arc<Table>>)| match (before, now) {
+            (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+            _ => true,
+        };
+        if !self.shapes.iter().zip(&now).all(same) {
+            self.threads = threads(worker);
+            self.whole_source = None;
+        }
+        self.shapes = now;
     }
 
     /// Begins to read a page; the log stands still until all that were begun are in.
@@ -155,8 +195,10 @@ impl Worker {
         pending: &mut VecDeque<Chunk>,
         begun: &mut Begun,
     ) -> Result<()> {
+        snapshot.follow_shapes(self, capture);
+        let mut failed: Vec<(u32, Chunk, Error)> = Vec::new();
         loop {
-            let mut more = !snapshot.rounds.is_full();
+            let mut more = !snapshot.rounds.is_full() && failed.is_empty();
             while more && snapshot.threads.is_free() {
                 let chunk = match pending.pop_front() {
                     Some(chunk) => chunk,
@@ -180,13 +222,36 @@ impl Worker {
                 snapshot.begin(capture, chunk)?;
             }
             if !more && snapshot.threads.reading() == 0 {
-                return Ok(());
+                if failed.is_empty() {
+                    return Ok(());
+                }
+                // Only now: while pages are read, no shape may change under them.
+                for (table, chunk, error) in failed.drain(..) {
+                    if !snapshot.is_altered(capture, table)? {
+                        return Err(error);
+                    }
+                    pending.push_back(chunk);
+                }
+                snapshot.follow_shapes(self, capture);
+                continue;
             }
             if let Some(page) = self.wait(Some(snapshot.threads.pages()))? {
-                let (PageTask { ticket, table, chunk }, rows, rest) = snapshot.threads.take(page)?;
-                self.shared.counts.page_read(rows.len());
-                snapshot.rounds.add_page(ticket, table, chunk, rows, rest)?;
-                self.shared.counts.note_round(snapshot.rounds.size());
+                let PageRead {
+                    task: PageTask { ticket, table, chunk },
+                    rows,
+                } = snapshot.threads.take(page);
+                match rows {
+                    Ok((rows, rest)) => {
+                        self.shared.counts.page_read(rows.len());
+                        snapshot.rounds.add_page(ticket, table, chunk, rows, rest)?;
+                        self.shared.counts.note_round(snapshot.rounds.size());
+                    }
+                    // Its columns may be others by now.
+                    Err(error) if matches!(error.kind(), ErrorKind::Statement { retryable: false, .. }) => {
+                        failed.push((table, chunk, error));
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         }
     }
@@ -237,6 +302,7 @@ impl Worker {
                 chunk.table
             );
         }
+        snapshot.follow_shapes(self, capture);
         if snapshot.whole_source.is_none() {
             snapshot.whole_source = Some(capture.pages()?);
         }

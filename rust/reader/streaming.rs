@@ -25,6 +25,7 @@ impl Worker {
         let settings = StreamSettings {
             batch: self.limits.batch,
             on_truncate: self.limits.on_truncate,
+            on_mismatch: self.limits.on_mismatch,
         };
         let mut stream = Stream::open(log, codec.clone(), capture.tables().to_vec(), split, settings)?;
         if let Some(completion) = capture.completion(self.limits.rounds.visibility) {

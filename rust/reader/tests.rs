@@ -137,6 +137,10 @@ impl Capture for FakeCapture {
         Ok(Box::new(FakeLog(self.0.clone(), position)))
     }
 
+    fn look_again(&mut self, _: u32) -> Result<bool> {
+        Ok(false)
+    }
+
     fn pages(&mut self) -> Result<Box<dyn PageSource>> {
         Ok(Box::new(self.0.clone()))
     }

@@ -8,6 +8,7 @@ use crossbeam_channel::{Receiver, Sender, select};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::Patience;
+use crate::log::logminer::faults::OnFault;
 use crate::reader::capture::{Capture, Connector};
 use crate::reader::delivery::Delivery;
 use crate::reader::leaving::Leaving;
@@ -30,6 +31,7 @@ pub(super) struct WorkerLimits {
     pub(super) rounds: RoundLimits,
     pub(super) batch: BatchLimit,
     pub(super) on_truncate: OnTruncate,
+    pub(super) on_mismatch: OnFault,
     /// Shortest and longest pause between two looks at a log that had nothing new.
     pub(super) idle: (Duration, Duration),
     /// How often the log is told how the snapshot comes along.
@@ -46,6 +48,7 @@ impl WorkerLimits {
         limits.rounds.page.bytes = config.snapshot.page_bytes;
         limits.rounds.round_bytes = config.snapshot.round_bytes;
         limits.on_truncate = config.on_truncate;
+        limits.on_mismatch = config.log.on_mismatch;
         limits
     }
 
@@ -73,6 +76,7 @@ impl WorkerLimits {
                 bytes: 1 << 20,
             },
             on_truncate: OnTruncate::Fail,
+            on_mismatch: OnFault::Fail,
             idle: (Duration::from_millis(50), Duration::from_millis(500)),
             progress: Duration::from_secs(30),
             look_for_tables: Duration::from_secs(300),

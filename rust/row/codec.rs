@@ -8,9 +8,11 @@ pub use form::Form;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::catalog::Table;
+use arc_swap::{ArcSwap, Guard};
+
 use crate::catalog::change::SchemaChange;
 use crate::catalog::key::KeyCodec;
+use crate::catalog::{ColumnType, Table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Scn, Xid};
 use crate::row::binary_row::{BinaryRow, MAX_ROW_SIZE};
@@ -79,9 +81,23 @@ pub struct CapturedTable {
     pub columns: Vec<OutputColumn>,
 }
 
+/// Finds what of another shape of a captured table goes downstream.
+pub type Prepare = dyn Fn(&Table) -> Result<CapturedTable> + Send + Sync;
+
+/// What must be read of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needed {
+    /// For each column whether it is: those that go downstream and those of the key.
+    pub columns: Vec<bool>,
+    /// The columns downstream that the table has no more.
+    pub gone: Vec<String>,
+}
+
 /// The encoder.
 pub struct Codec {
-    tables: Vec<Plan>,
+    /// Each by its table's newest shape: a plan is replaced whole.
+    tables: Vec<ArcSwap<Plan>>,
+    prepare: Option<Arc<Prepare>>,
     writer: Writer,
     database: String,
     zone: Zone,
@@ -90,10 +106,10 @@ pub struct Codec {
 }
 
 struct Plan {
-    table: Table,
+    table: Arc<Table>,
     key: Arc<dyn KeyEncoder>,
     fields: Vec<Field>,
-    needed: Vec<bool>,
+    needed: Needed,
     label: Label,
 }
 
@@ -105,6 +121,7 @@ struct Field {
 
 enum Source {
     Column(usize, Conversion),
+    Gone,
     Metadata(Metadata, FlinkType),
 }
 
@@ -123,7 +140,8 @@ impl Codec {
     /// database's clock.
     pub fn new(tables: Vec<CapturedTable>, database: &str, zone: Zone, on_error: OnValueError) -> Self {
         Codec {
-            tables: tables.into_iter().map(Plan::new).collect(),
+            tables: tables.into_iter().map(Plan::new).map(ArcSwap::from_pointee).collect(),
+            prepare: None,
             writer: Writer::Rows(Updates::Halves),
             database: database.to_owned(),
             zone,
@@ -132,10 +150,49 @@ impl Codec {
         }
     }
 
-    /// Which columns of a table must be read: those that go downstream and those of the key. Empty for a table that is
-    /// not there.
-    pub fn needed_columns(&self, table: u32) -> &[bool] {
-        self.tables.get(table as usize).map_or(&[], |plan| &plan.needed)
+    /// The same encoder for tables that may change their shape.
+    #[must_use]
+    pub fn with_shapes(mut self, prepare: Arc<Prepare>) -> Self {
+        self.prepare = Some(prepare);
+        self
+    }
+
+    /// Which columns of a table must be read. None for a table that is not there.
+    pub fn needed_columns(&self, table: u32) -> Vec<bool> {
+        self.plan(table)
+            .map_or_else(|_| Vec::new(), |plan| plan.needed.columns.clone())
+    }
+
+    /// What must be read of a table in a shape that need not be the one at hand.
+    ///
+    /// # Errors
+    /// `DictionaryMismatch` if rows of this shape cannot go where those of the captured one went.
+    pub fn needed_of(&self, table: u32, shape: &Table) -> Result<Needed> {
+        let plan = self.plan(table)?;
+        match *plan.table == *shape {
+            true => Ok(plan.needed.clone()),
+            false => self.plan_of(&plan, shape).map(|plan| plan.needed),
+        }
+    }
+
+    /// The plan for another shape of a table. Its key must be the same: chunks, ranges and pages stand on it.
+    fn plan_of(&self, plan: &Plan, shape: &Table) -> Result<Plan> {
+        let mismatch = |text: String| Error::from(ErrorKind::DictionaryMismatch(text)).on(&shape.name);
+        let prepare = self
+            .prepare
+            .as_ref()
+            .ok_or_else(|| mismatch("the table has changed its shape".into()))?;
+        if !has_key_of(shape, &plan.table) {
+            let (was, is) = (key_of(&plan.table), key_of(shape));
+            return Err(mismatch(format!("the table's key was {was} and is {is} now")));
+        }
+        let captured = prepare(shape).map_err(|error| match error.kind() {
+            ErrorKind::Declaration(text) => mismatch(format!("the table was altered: {text}")),
+            _ => error,
+        })?;
+        let mut plan = Plan::new(captured);
+        plan.label = self.writer.label(&plan, &self.database);
+        Ok(plan)
     }
 
     /// The key of an image for a person: `ID=5, CODE='a'`.
@@ -146,9 +203,10 @@ impl Codec {
         }
     }
 
-    fn plan(&self, table: u32) -> Result<&Plan> {
+    fn plan(&self, table: u32) -> Result<Guard<Arc<Plan>>> {
         self.tables
             .get(table as usize)
+            .map(ArcSwap::load)
             .ok_or_else(|| ErrorKind::Internal(format!("there is no table {table} among the captured ones")).into())
     }
 
@@ -171,6 +229,7 @@ impl Codec {
                     let value = row.values.get(row.image, *column);
                     self.column(writer, at, row, value, *conversion)?;
                 }
+                Source::Gone => null(writer, at, row)?,
                 Source::Metadata(metadata, kind) => self
                     .metadata(writer, at, row, *metadata, *kind)
                     .map_err(|refusal| row.refused(at, refusal))?,
@@ -295,8 +354,9 @@ impl RowCodec for Codec {
         origin: &RowOrigin,
         out: &mut Vec<u8>,
     ) -> Result<()> {
+        let plan = self.plan(table)?;
         let row = Row {
-            plan: self.plan(table)?,
+            plan: &plan,
             kind,
             values,
             image,
@@ -320,8 +380,9 @@ impl RowCodec for Codec {
         origin: &RowOrigin,
         out: &mut Vec<u8>,
     ) -> Result<()> {
+        let plan = self.plan(table)?;
         let row = Row {
-            plan: self.plan(table)?,
+            plan: &plan,
             kind: RowKind::UpdateAfter,
             values,
             image: after,
@@ -338,6 +399,30 @@ impl RowCodec for Codec {
         self.shape_event(table, change, origin, out)
     }
 
+    fn reshape(&self, table: u32, shape: &Arc<Table>) -> Result<()> {
+        let plan = self.plan(table)?;
+        if Arc::ptr_eq(&plan.table, shape) || (self.prepare.is_none() && *plan.table == **shape) {
+            return Ok(());
+        }
+        let mut new = self.plan_of(&plan, shape)?;
+        new.table = shape.clone();
+        if new.needed.gone != plan.needed.gone && !new.needed.gone.is_empty() {
+            let gone = new.needed.gone.join(", ");
+            log::warn!(
+                "table {} has no column {gone} any more: NULL goes out in its place",
+                shape.name
+            );
+        }
+        if let Some(place) = self.tables.get(table as usize) {
+            place.store(Arc::new(new));
+        }
+        Ok(())
+    }
+
+    fn shape(&self, table: u32) -> Option<Arc<Table>> {
+        Some(self.plan(table).ok()?.table.clone())
+    }
+
     fn nulled_values(&self) -> u64 {
         self.nulled.load(Ordering::Relaxed)
     }
@@ -346,17 +431,24 @@ impl RowCodec for Codec {
 impl Plan {
     fn new(captured: CapturedTable) -> Self {
         let CapturedTable { table, key, columns } = captured;
-        let mut needed = vec![false; table.columns.len()];
+        let mut needed = Needed {
+            columns: vec![false; table.columns.len()],
+            gone: Vec::new(),
+        };
         for column in &table.key {
-            needed[*column] = true;
+            needed.columns[*column] = true;
         }
         let fields = columns
             .into_iter()
             .map(|column| Field {
                 source: match column.source {
                     OutputSource::Column(index) => {
-                        needed[index] = true;
+                        needed.columns[index] = true;
                         Source::Column(index, Conversion::new(&table.columns[index].kind, column.kind))
+                    }
+                    OutputSource::Gone => {
+                        needed.gone.push(column.name.clone());
+                        Source::Gone
                     }
                     OutputSource::Metadata(metadata) => Source::Metadata(metadata, column.kind),
                 },
@@ -365,7 +457,7 @@ impl Plan {
             })
             .collect();
         Plan {
-            table,
+            table: Arc::new(table),
             key,
             fields,
             needed,
@@ -390,6 +482,29 @@ impl Plan {
             true => "?".into(),
             false => parts.join(", "),
         }
+    }
+}
+
+/// Whether a shape has the key of another: the same columns in the same order, of types whose keys compare alike.
+fn has_key_of(shape: &Table, other: &Table) -> bool {
+    let key = |table: &Table| -> Vec<(String, std::mem::Discriminant<ColumnType>)> {
+        let columns = table.key.iter().map(|&number| &table.columns[number]);
+        columns
+            .map(|column| (column.name.clone(), std::mem::discriminant(&column.kind)))
+            .collect()
+    };
+    key(shape) == key(other)
+}
+
+fn key_of(table: &Table) -> String {
+    let names: Vec<&str> = table
+        .key
+        .iter()
+        .map(|&number| table.columns[number].name.as_str())
+        .collect();
+    match names.is_empty() {
+        true => "none".into(),
+        false => format!("({})", names.join(", ")),
     }
 }
 

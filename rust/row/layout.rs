@@ -10,7 +10,7 @@ pub use natural::{all_columns, natural};
 use std::fmt;
 
 use crate::catalog::Table;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A column's type downstream: the types of Flink SQL that a column of a database can become.
 ///
@@ -155,6 +155,8 @@ impl Metadata {
 pub enum OutputSource {
     /// A column of the table, by its number.
     Column(usize),
+    /// A column that the table has no more.
+    Gone,
     /// What is known of the row beside its values.
     Metadata(Metadata),
 }
@@ -179,7 +181,15 @@ pub struct OutputColumn {
 /// # Errors
 /// `Declaration` for a column that the table has not, has twice, or cannot give as the declared type.
 pub fn resolve(declared: &[DeclaredColumn], table: &Table) -> Result<Vec<OutputColumn>> {
-    find_all(declared, table).map_err(|error| error.on(&table.name))
+    find_all(declared, table, false).map_err(|error| error.on(&table.name))
+}
+
+/// As [`resolve`], in a table that may have been altered since the job began: a column that it has not is one that left.
+///
+/// # Errors
+/// `Declaration` for a column that the table has twice, or cannot give as the declared type.
+pub fn resolve_altered(declared: &[DeclaredColumn], table: &Table) -> Result<Vec<OutputColumn>> {
+    find_all(declared, table, true).map_err(|error| error.on(&table.name))
 }
 
 /// Refuses what rows cannot be kept by downstream where an update is its new row alone: a table without a key, or a
@@ -196,7 +206,7 @@ pub fn require_key(declared: Option<&[String]>, table: &Table) -> Result<()> {
     let Some(declared) = declared else { return Ok(()) };
     let mut columns = declared
         .iter()
-        .map(|name| find(name, table))
+        .map(|name| find(name, table)?.ok_or_else(|| missing(name, table)))
         .collect::<Result<Vec<_>>>()?;
     let mut key = table.key.clone();
     columns.sort_unstable();
@@ -217,13 +227,17 @@ pub fn require_key(declared: Option<&[String]>, table: &Table) -> Result<()> {
     .into())
 }
 
-fn find_all(declared: &[DeclaredColumn], table: &Table) -> Result<Vec<OutputColumn>> {
+fn find_all(declared: &[DeclaredColumn], table: &Table, altered: bool) -> Result<Vec<OutputColumn>> {
     let mut columns: Vec<OutputColumn> = Vec::with_capacity(declared.len());
     for column in declared {
         let kind = column.kind()?;
         let source = match &column.metadata {
             Some(key) => OutputSource::Metadata(metadata(&column.name, key, kind)?),
-            None => OutputSource::Column(find(&column.name, table)?),
+            None => match find(&column.name, table)? {
+                Some(number) => OutputSource::Column(number),
+                None if altered => OutputSource::Gone,
+                None => return Err(missing(&column.name, table)),
+            },
         };
         if let OutputSource::Column(index) = source {
             if let Some(other) = columns.iter().find(|other| other.source == source) {
@@ -257,23 +271,25 @@ fn metadata(column: &str, key: &str, kind: FlinkType) -> Result<Metadata> {
     Ok(metadata)
 }
 
-fn find(name: &str, table: &Table) -> Result<usize> {
+fn missing(name: &str, table: &Table) -> Error {
+    let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    ErrorKind::Declaration(format!("the table has no column '{name}'; it has {}", names.join(", "))).into()
+}
+
+fn find(name: &str, table: &Table) -> Result<Option<usize>> {
     if let Some(exact) = table.columns.iter().position(|column| column.name == name) {
-        return Ok(exact);
+        return Ok(Some(exact));
     }
     let folded = name.to_lowercase();
     let mut alike = (0..table.columns.len()).filter(|index| table.columns[*index].name.to_lowercase() == folded);
     match (alike.next(), alike.next()) {
-        (Some(only), None) => Ok(only),
+        (Some(only), None) => Ok(Some(only)),
         (Some(first), Some(second)) => Err(ErrorKind::Declaration(format!(
             "column '{name}' may mean '{}' or '{}' of the table; write it as one of them",
             table.columns[first].name, table.columns[second].name
         ))
         .into()),
-        (None, _) => {
-            let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
-            Err(ErrorKind::Declaration(format!("the table has no column '{name}'; it has {}", names.join(", "))).into())
-        }
+        (None, _) => Ok(None),
     }
 }
 

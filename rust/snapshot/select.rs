@@ -51,7 +51,7 @@ impl PageReader {
         connection: Connection,
         dialect: Arc<dyn Dialect>,
         codec: Arc<dyn RowCodec>,
-        tables: &[(Arc<Table>, &[bool])],
+        tables: &[(Arc<Table>, Vec<bool>)],
         fetch_rows: usize,
     ) -> Result<Self> {
         let tables = tables.iter().zip(0..).map(|((table, needed), number)| {

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tidemark::assigner::Action as Decided;
@@ -135,6 +136,19 @@ impl Job {
         let (config, watch, completed) = (self.config.clone(), self.watch.clone(), self.completed.clone());
         drop(self);
         Job::open(config, watch, parallelism, completed)
+    }
+
+    /// Does something while the log gives the stream nothing: all of it is there before the first of it is read.
+    pub fn behind_its_back(&self, what: impl FnOnce()) {
+        self.watch.held.store(true, Ordering::SeqCst);
+        let asked = self.watch.asked_in_vain.load(Ordering::SeqCst);
+        let waited = Instant::now();
+        while self.watch.asked_in_vain.load(Ordering::SeqCst) == asked {
+            assert!(waited.elapsed() < PATIENCE);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        what();
+        self.watch.held.store(false, Ordering::SeqCst);
     }
 
     /// The newest completed checkpoint.

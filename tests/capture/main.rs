@@ -8,6 +8,7 @@ mod support;
 
 mod archives;
 mod checkpoint;
+mod ddl;
 mod faults;
 mod hung;
 mod job;

@@ -16,7 +16,7 @@ pub struct Row {
     pub id: i64,
     /// All key columns.
     pub key: String,
-    /// `V`
+    /// `V`; `NULL` where it is that.
     pub v: String,
     /// Where its transaction committed; `None` in snapshot rows.
     pub scn: Option<i64>,
@@ -31,15 +31,20 @@ impl Row {
     fn decode(bytes: &[u8], columns: &[DeclaredColumn]) -> Row {
         let kinds: Vec<FlinkType> = columns.iter().map(|column| column.kind().unwrap()).collect();
         let (kind, fields) = read(bytes, &kinds);
-        let [key @ .., Read::Bytes(v), scn, xid, Read::Bytes(table)] = &fields[..] else {
+        let [key @ .., v, scn, xid, Read::Bytes(table)] = &fields[..] else {
             panic!("{fields:?}");
+        };
+        let text = |field: &Read| match field {
+            Read::Null => "NULL".to_owned(),
+            Read::Bytes(text) => String::from_utf8(text.clone()).unwrap(),
+            other => panic!("{other:?}"),
         };
         let number = |field: &Read| match field {
             Read::Null => None,
             Read::Integer(number) => Some(*number),
             other => panic!("{other:?}"),
         };
-        let v = String::from_utf8(v.clone()).unwrap();
+        let v = text(v);
         let id = match columns[0].name.as_str() {
             "ID" => number(&key[0]),
             _ => v.split('.').next().and_then(|g| g.parse().ok()),

@@ -95,6 +95,21 @@ impl Source {
         }
     }
 
+    /// On one of two further servers that some tests share. Both write rows of their DDL into the log; one puts every record
+    /// into words with today's dictionary, as DM8 was measured to do, the other leaves them as they were written.
+    pub fn with_ddl(schema: &str, rows: u64, of_today: bool) -> Source {
+        static SHARED: [OnceLock<Arc<StandIn>>; 2] = [OnceLock::new(), OnceLock::new()];
+        let stand_in = SHARED[usize::from(of_today)].get_or_init(|| {
+            let stand_in = start();
+            stand_in.psql("update logminer.setting set value = 'on' where name = 'ddl'");
+            if of_today {
+                stand_in.psql("update logminer.setting set value = 'current' where name = 'dictionary'");
+            }
+            Arc::new(stand_in)
+        });
+        Source::on(stand_in.clone(), schema, rows)
+    }
+
     /// On a server of its own.
     pub fn alone(schema: &str, rows: u64) -> Source {
         Source::on(Arc::new(start()), schema, rows)
@@ -178,9 +193,14 @@ impl Source {
 
     /// A job's configuration, with other options than these tests' usual ones where given.
     pub fn config(&self, options: &[(&str, Value)]) -> Arc<Config> {
+        self.config_with("V", options)
+    }
+
+    /// The same with another column than `V`.
+    pub fn config_with(&self, column: &str, options: &[(&str, Value)]) -> Arc<Config> {
         let mut columns = self.declared.clone();
         columns.extend([
-            json!({"name": "V", "type": "STRING"}),
+            json!({"name": column, "type": "STRING"}),
             json!({"name": "at", "type": "BIGINT", "metadata": "scn"}),
             json!({"name": "by", "type": "BIGINT", "metadata": "transaction_id"}),
             json!({"name": "of", "type": "STRING", "metadata": "table_name", "nullable": false}),

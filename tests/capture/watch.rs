@@ -1,7 +1,7 @@
 //! A place for tests to stand between the reader and its database: at each page's SELECT, and where the log reader asks
 //! and stands.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -31,6 +31,10 @@ pub fn once(what: impl FnOnce() + Send + 'static) -> impl Fn() + Send + Sync {
 /// What a test hears of a job's readers.
 #[derive(Default)]
 pub struct Watch {
+    /// The log gives nothing.
+    pub held: AtomicBool,
+    /// How often it was asked in vain.
+    pub asked_in_vain: AtomicUsize,
     /// Called before a page's SELECT starts: behind `low`.
     pub before_select: Option<AtPage>,
     /// Called once it has ended: in front of `high`.
@@ -123,6 +127,10 @@ impl Capture for WatchedCapture {
         self.capture.completion(visibility)
     }
 
+    fn look_again(&mut self, table: u32) -> Result<bool> {
+        self.capture.look_again(table)
+    }
+
     fn pages(&mut self) -> Result<Box<dyn PageSource>> {
         Ok(Box::new(WatchedPages {
             pages: self.capture.pages()?,
@@ -175,6 +183,10 @@ struct WatchedLog {
 
 impl LogReader for WatchedLog {
     fn poll(&mut self) -> Result<Option<LogEvent>> {
+        if self.watch.held.load(Ordering::SeqCst) {
+            self.watch.asked_in_vain.fetch_add(1, Ordering::SeqCst);
+            return Ok(None);
+        }
         let event = self.log.poll()?;
         if let Some(complete) = self.log.progress().complete_to {
             self.watch.complete_to.store(complete.0, Ordering::SeqCst);

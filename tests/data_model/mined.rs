@@ -46,6 +46,7 @@ pub fn captured() -> Vec<CapturedTable> {
         CapturedTable::whole(Arc::new(Table {
             name: Arc::clone(name),
             object_id: OBJECT + number as u64,
+            version: 0,
             columns: vec![column("K", integer()), column("V", integer()), column("B", large())],
             key: vec![0],
             partitions: Vec::new(),

@@ -36,6 +36,7 @@ fn table() -> CapturedTable {
             name: "T".into(),
         }),
         object_id: 7,
+        version: 0,
         columns: vec![
             column("ID", ColumnType::Integer { bits: 64 }),
             column(

@@ -62,6 +62,10 @@ impl Dialect for OverStandIn {
         Dameng.table(table)
     }
 
+    fn versions(&self, object_ids: &[u64]) -> Query {
+        Dameng.versions(object_ids)
+    }
+
     fn columns(&self, table: &TableName) -> Query {
         Dameng.columns(table)
     }

@@ -88,7 +88,8 @@ fn reader_with(dialect: Arc<dyn Dialect>, table: &Arc<Table>, needed: &[bool]) -
 fn reader_over(stand_in: &StandIn, dialect: Arc<dyn Dialect>, table: &Arc<Table>, needed: &[bool]) -> PageReader {
     let codec = Plain(table.clone(), KeyCodec::new(table).unwrap());
     let connection = stand_in.connect();
-    PageReader::new(connection, dialect, Arc::new(codec), &[(table.clone(), needed)], 1024).unwrap()
+    let tables = [(table.clone(), needed.to_vec())];
+    PageReader::new(connection, dialect, Arc::new(codec), &tables, 1024).unwrap()
 }
 
 /// All chunks, cut `at_once` a call.

@@ -57,6 +57,7 @@ pub fn table(columns: impl IntoIterator<Item = (String, ColumnType)>) -> Table {
             name: "ORDERS".into(),
         }),
         object_id: 1,
+        version: 0,
         columns: columns
             .into_iter()
             .map(|(name, kind)| Column {

@@ -1,15 +1,20 @@
 //! Debezium's envelope as JSON.
 
+use std::sync::Arc;
+
 use fastrand::Rng;
 use serde_json::{Value as Json, json};
-use tidemark::catalog::ColumnType;
 use tidemark::catalog::change::{ChangeKind, SchemaChange};
-use tidemark::error::ErrorKind;
-use tidemark::row::RowOrigin;
-use tidemark::row::codec::{Codec, Form, OnValueError};
+use tidemark::catalog::{ColumnType, Table};
+use tidemark::error::{ErrorKind, Result};
+use tidemark::row::codec::{CapturedTable, Codec, Form, OnValueError};
 use tidemark::row::debezium_json::{Decimals, JsonSettings, Times};
+use tidemark::row::layout::all_columns;
 use tidemark::row::value::Value;
+use tidemark::row::zone::Zone;
+use tidemark::row::{RowCodec, RowOrigin};
 
+use crate::captured::FirstColumn;
 use crate::events::{Example, NINES, TEXT, altered, event, examples, in_the_log, natural_codec, shape_event};
 
 const NOW: i64 = 1_800_000_000_123;
@@ -312,6 +317,52 @@ fn a_change_of_shape_is_what_debeziums_schema_change_topic_has() {
         json!([{"type": "DROP", "id": id, "table": null}])
     );
     assert_eq!(of_kind(ChangeKind::Create, alter.shape)[0]["type"], "CREATE");
+}
+
+/// The table loses BIT and gets PRICE: events have the columns of the shape that counts, as a table of that shape has them.
+#[test]
+fn events_follow_the_shape_of_their_table() {
+    let prepare = |table: &Table| -> Result<CapturedTable> {
+        Ok(CapturedTable {
+            table: table.clone(),
+            key: Arc::new(FirstColumn),
+            columns: all_columns(table)?,
+        })
+    };
+    let shape = altered().shape.expect("a shape");
+    let was = small();
+    let forms: [fn() -> Form; 2] = [
+        || settings(Decimals::String, Times::Sql),
+        || Form::Changes { schema_changes: true },
+    ];
+    for form in forms {
+        let codec = natural_codec(&was, form(), OnValueError::Fail).with_shapes(Arc::new(prepare));
+        let old = [Value::Int(1), Value::Int(0)];
+        let before = event(&codec, None, Some(&old), &in_the_log(1, 1)).unwrap();
+        codec.reshape(0, &shape).unwrap();
+        let row = [Value::Int(1), Value::Number(b"1.50")];
+        let after = event(&codec, None, Some(&row), &in_the_log(1, 1)).unwrap();
+        let anew = CapturedTable {
+            table: (*shape).clone(),
+            key: Arc::new(FirstColumn),
+            columns: all_columns(&shape).unwrap(),
+        };
+        let zone = Zone::parse("+08:00").expect("zone");
+        let anew = Codec::new(vec![anew], "DAMENG", zone, OnValueError::Fail).with_form(form());
+        assert_eq!(after, event(&anew, None, Some(&row), &in_the_log(1, 1)).unwrap());
+        assert_ne!(after, before);
+        assert_eq!(shape_event(&codec, &altered()), shape_event(&anew, &altered()));
+    }
+
+    // Another key is another table to those downstream.
+    let codec = small_codec().with_shapes(Arc::new(prepare));
+    let other = Table {
+        key: vec![1],
+        ..(*shape).clone()
+    };
+    let error = codec.reshape(0, &Arc::new(other)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::DictionaryMismatch(_)), "{error}");
+    assert!(error.to_string().contains("key was (ID) and is (PRICE) now"), "{error}");
 }
 
 #[test]

@@ -39,6 +39,7 @@ pub fn captured() -> Vec<Arc<Table>> {
         Arc::new(Table {
             name,
             object_id: 1,
+            version: 0,
             columns: columns.clone(),
             key: vec![0],
             partitions: Vec::new(),

@@ -50,6 +50,7 @@ fn table() -> Arc<Table> {
             name: "T".into(),
         }),
         object_id: 7,
+        version: 0,
         columns: vec![Column {
             name: "ID".into(),
             kind: ColumnType::Integer { bits: 64 },

@@ -21,6 +21,7 @@ fn settings(rows: usize) -> StreamSettings {
     StreamSettings {
         batch: BatchLimit { rows, bytes: 1000 },
         on_truncate: OnTruncate::Fail,
+        on_mismatch: tidemark::log::logminer::faults::OnFault::Fail,
     }
 }
 

@@ -62,6 +62,7 @@ fn table(kind: ColumnType) -> Table {
             name: "T".into(),
         }),
         object_id: 1,
+        version: 0,
         columns: vec![Column {
             name: "C".into(),
             kind,

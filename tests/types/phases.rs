@@ -97,8 +97,7 @@ impl Captured {
 
     /// The table as the snapshot reads it.
     pub fn snapshot(&self, codec: &Arc<Codec>) -> Result<Rows> {
-        let needed = codec.needed_columns(0).to_vec();
-        let tables = [(self.table.clone(), &needed[..])];
+        let tables = [(self.table.clone(), codec.needed_columns(0))];
         let mut reader = PageReader::new((self.connect)(), Arc::new(Dameng), codec.clone(), &tables, 100)?;
         let chunk = Chunk {
             table: self.table.name.clone(),

@@ -25,6 +25,7 @@ fn codec_by(text_order: TextOrder, kinds: &[ColumnType]) -> KeyCodec {
             name: "T".into(),
         }),
         object_id: 1,
+        version: 0,
         columns: columns.collect(),
         key: (0..kinds.len()).collect(),
         partitions: Vec::new(),
@@ -473,6 +474,7 @@ fn keys_of_another_make_are_refused_by_name() {
                 name: "T".into(),
             }),
             object_id: 1,
+            version: 0,
             columns: vec![column("A", first), column("B", INTEGER)],
             key: order.into(),
             partitions: Vec::new(),
@@ -584,6 +586,7 @@ fn tables_that_cannot_be_cut_are_refused_by_name() {
             name: "T".into(),
         }),
         object_id: 1,
+        version: 0,
         columns: vec![Column {
             name: "C".into(),
             kind,

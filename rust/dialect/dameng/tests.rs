@@ -78,7 +78,11 @@ fn names_and_literals() {
 fn the_dictionary_is_asked_for_one_exact_table() {
     assert_eq!(
         Dameng.table(&orders()).sql,
-        r#"SELECT S."NAME", T."NAME", T."ID" FROM "SYS"."SYSOBJECTS" S, "SYS"."SYSOBJECTS" T WHERE S."TYPE$" = 'SCH' AND T."SCHID" = S."ID" AND T."TYPE$" = 'SCHOBJ' AND T."SUBTYPE$" = 'UTAB' AND S."NAME" = 'BIZ' AND T."NAME" = 'It''s'"#
+        r#"SELECT S."NAME", T."NAME", T."ID", T."INFO4" FROM "SYS"."SYSOBJECTS" S, "SYS"."SYSOBJECTS" T WHERE S."TYPE$" = 'SCH' AND T."SCHID" = S."ID" AND T."TYPE$" = 'SCHOBJ' AND T."SUBTYPE$" = 'UTAB' AND S."NAME" = 'BIZ' AND T."NAME" = 'It''s'"#
+    );
+    assert_eq!(
+        Dameng.versions(&[7, 1_000_000]).sql,
+        r#"SELECT "ID", "INFO4" FROM "SYS"."SYSOBJECTS" WHERE "TYPE$" = 'SCHOBJ' AND "SUBTYPE$" = 'UTAB' AND "ID" IN (7, 1000000)"#
     );
     assert_eq!(
         Dameng.columns(&orders()).sql,

@@ -1,16 +1,20 @@
 //! From a committed transaction's records to changes: redo texts parsed, values by the column numbers of their table.
 
 use std::collections::HashMap;
-use std::fmt::Display;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::catalog::Table;
+use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::faults::{Faults, STATUS_DICTIONARY};
-use crate::log::logminer::redo_sql::{Call, Fault, Layout, Operation, Parser, Row, Text, Value as Redo};
-use crate::log::transactions::{Action, Entry, Transaction};
+use crate::log::logminer::history::History;
+use crate::log::logminer::redo_sql::{Call, Operation, Parser, Row, Text, Value as Redo};
+use crate::log::logminer::shape::Shape;
+use crate::log::transactions::{Action, Entry, Record, Transaction};
 use crate::log::{Change, Changes};
 use crate::position::{Place, RecordSet};
+use crate::row::codec::Needed;
 use crate::row::value::{Image, Value, ValueBuffer};
 
 /// A captured table, and which of its columns are wanted.
@@ -29,6 +33,23 @@ impl CapturedTable {
     }
 }
 
+/// What of a table must be read, in whatever shape it is.
+pub trait Selection: Debug + Send + Sync {
+    /// What must be read of a table, by its place in the list, in a shape.
+    ///
+    /// # Errors
+    /// `DictionaryMismatch` if rows of this shape cannot go where those of the captured one went.
+    fn of(&self, table: u32, shape: &Table) -> Result<Needed>;
+
+    /// Brings a table as the dictionary has it into the form in which the job uses it.
+    ///
+    /// # Errors
+    /// The table cannot be used so any more.
+    fn prepare(&self, _shape: &mut Table) -> Result<()> {
+        Ok(())
+    }
+}
+
 /// Turns records into changes.
 #[derive(Debug)]
 pub struct Decoder {
@@ -36,16 +57,22 @@ pub struct Decoder {
     tables: Vec<Captured>,
     places: Places,
     logging_hint: String,
+    selection: Option<Arc<dyn Selection>>,
+    /// Counts fragments.
+    fragment: u64,
 }
 
 #[derive(Debug)]
 struct Captured {
-    table: Arc<Table>,
-    /// The numbers of the columns that are read, ascending.
-    wanted: Vec<usize>,
-    is_wanted: Vec<bool>,
-    layout: Layout,
-    version: Option<u32>,
+    /// Every shape that the dictionary had while the log was read, the newest last; never empty.
+    shapes: Vec<Shape>,
+    history: History,
+    /// Whose records come now.
+    object_id: u64,
+    /// The table was dropped: what comes next may be one made anew.
+    dropped: bool,
+    /// The shape of its rows in the fragment of this number.
+    said: (u64, u32),
 }
 
 /// Counts the records of one transaction that only their order tells apart.
@@ -59,13 +86,83 @@ struct Places {
 impl Decoder {
     /// A decoder for tables by their place in the list. `logging_hint` says what to set so that the log holds whole
     /// rows.
-    pub fn new(tables: &[CapturedTable], lenient: bool, logging_hint: String) -> Self {
-        Decoder {
+    ///
+    /// # Errors
+    /// Those of the selection.
+    pub fn new(
+        tables: &[CapturedTable],
+        lenient: bool,
+        logging_hint: String,
+        selection: Option<Arc<dyn Selection>>,
+    ) -> Result<Self> {
+        let mut captured = Vec::with_capacity(tables.len());
+        for (CapturedTable { table, wanted }, number) in tables.iter().zip(0..) {
+            let mut needed = needed(selection.as_deref(), number, table)?;
+            if let Some(wanted) = wanted {
+                needed.columns.clone_from(wanted);
+            }
+            captured.push(Captured {
+                object_id: table.object_id,
+                shapes: vec![Shape::new(table.clone(), needed)],
+                history: History::default(),
+                dropped: false,
+                said: (0, 0),
+            });
+        }
+        Ok(Decoder {
             parser: Parser::new(lenient),
-            tables: tables.iter().map(captured).collect(),
+            tables: captured,
             places: Places::default(),
             logging_hint,
+            selection,
+            fragment: 0,
+        })
+    }
+
+    /// The newest shape of a table that is known.
+    pub fn newest(&self, table: u32) -> Option<&Arc<Table>> {
+        self.tables.get(table as usize)?.shapes.last().map(|shape| &shape.table)
+    }
+
+    /// The dictionary has a table in this shape now. Returns the shape's place.
+    ///
+    /// # Errors
+    /// Those of the selection.
+    pub fn add_shape(&mut self, table: u32, mut shape: Table) -> Result<u32> {
+        if let Some(selection) = &self.selection {
+            selection.prepare(&mut shape)?;
         }
+        let needed = needed(self.selection.as_deref(), table, &shape)?;
+        let captured = self.tables.get_mut(table as usize).ok_or_else(of_no_table)?;
+        captured.shapes.push(Shape::new(Arc::new(shape), needed));
+        Ok(captured.shapes.len() as u32 - 1)
+    }
+
+    /// Notes a statement that changes a table, wherever it stands in what was read.
+    pub fn note(&mut self, record: &Record, statement: &[u8]) {
+        if let Some(captured) = self.tables.get_mut(record.table as usize) {
+            let statement = String::from_utf8_lossy(statement);
+            captured.history.add(record.object, record.version, &statement);
+        }
+    }
+
+    /// What a statement does to its table; rows of the new shape come behind it.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn schema_change(&mut self, record: &Record, statement: &[u8]) -> Result<SchemaChange> {
+        let captured = self.tables.get_mut(record.table as usize).ok_or_else(of_no_table)?;
+        let statement = String::from_utf8_lossy(statement).into_owned();
+        let kind = ChangeKind::of(&statement);
+        captured.dropped |= kind == ChangeKind::Drop;
+        let exact = captured.exact(record).unwrap_or(captured.shapes.len() - 1);
+        let table = &captured.shapes[exact].table;
+        Ok(SchemaChange {
+            table: table.name.clone(),
+            kind,
+            statement,
+            shape: (kind != ChangeKind::Drop).then(|| table.clone()),
+        })
     }
 
     /// Begins a transaction.
@@ -73,12 +170,18 @@ impl Decoder {
         self.places.clear();
     }
 
+    /// Begins a fragment.
+    pub fn begin_fragment(&mut self) {
+        self.fragment += 1;
+    }
+
     /// Where a record stands in its transaction. Every record must be asked for, in log order, undone ones too.
     pub fn place(&mut self, entry: &Entry) -> Place {
         self.places.next(entry)
     }
 
-    /// Appends the change of a record; `row` is memory to work in. Nothing is appended for one that cannot be read and may be skipped.
+    /// Appends the change of a record; `row` is memory to work in. Nothing is appended for one that cannot be read and may
+    /// be skipped. `false`: its row has another shape than those of its table in this fragment, and belongs into the next.
     ///
     /// # Errors
     /// The faults of design 3.1.8; redo texts that do not follow their grammar.
@@ -90,25 +193,25 @@ impl Decoder {
         row: &mut Row<'t>,
         out: &mut Changes,
         faults: &mut Faults,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let record = &entry.record;
-        let decoded = self.change(transaction, entry, row, out);
-        match decoded {
-            Ok((before, after)) => {
+        match self.change(transaction, entry, row, out) {
+            Ok(None) => Ok(false),
+            Ok(Some((before, after))) => {
                 out.rows.push(Change {
                     table: record.table,
                     before,
                     after,
                     place,
                 });
-                Ok(())
+                Ok(true)
             }
             Err(error) => {
-                let error = match self.tables.get(record.table as usize) {
-                    Some(captured) => error.on(&captured.table.name),
+                let error = match self.newest(record.table) {
+                    Some(table) => error.on(&table.name),
                     None => error,
                 };
-                faults.rule(error.at(format!("scn {}", record.scn)))
+                faults.rule(error.at(format!("scn {}", record.scn))).map(|()| true)
             }
         }
     }
@@ -119,18 +222,10 @@ impl Decoder {
         entry: &Entry,
         row: &mut Row<'t>,
         out: &mut Changes,
-    ) -> Result<(Option<Image>, Option<Image>)> {
+    ) -> Result<Option<Images>> {
         let record = &entry.record;
-        let captured = self
-            .tables
-            .get_mut(record.table as usize)
-            .ok_or_else(|| Error::from(ErrorKind::Internal("a record of no table".into())))?;
-        if record.object != 0 && !captured.is_known_as(record.object) {
-            return mismatch(format!(
-                "the record is of table number {}, the table has number {} today: it was made anew",
-                record.object, captured.table.object_id
-            ));
-        }
+        let captured = self.tables.get_mut(record.table as usize).ok_or_else(of_no_table)?;
+        captured.check_object(record)?;
         if record.action == Action::Unsupported {
             return mismatch("the log cannot show the change row by row (operation UNSUPPORTED or BATCH_UPDATE)");
         }
@@ -140,185 +235,199 @@ impl Decoder {
         if entry.no_text {
             return mismatch("the record has no redo text: today's dictionary does not know its table");
         }
-        if record.object == captured.table.object_id {
-            captured.note_version(record.version);
-        }
-        let text = transaction.text(entry);
         let operation = match record.action {
             Action::Insert => Operation::Insert,
             Action::Delete => Operation::Delete,
             _ => Operation::Update,
         };
-        self.parser
-            .parse_row(operation, text, &mut captured.layout, row)
-            .map_err(|error| match error.fault {
-                Fault::OtherTable => Error::from(ErrorKind::DictionaryMismatch(format!(
-                    "the text is of another table: {}",
-                    shortened(text)
-                ))),
-                _ => ErrorKind::Redo(format!("{error}: {}", shortened(text))).into(),
-            })?;
-        if row.is_skipped() {
-            return mismatch("the record has an empty redo text");
+        let number = captured.read(
+            &self.parser,
+            record,
+            operation,
+            transaction.text(entry),
+            row,
+            &self.logging_hint,
+        )?;
+        if !captured.say(self.fragment, record.table, number, out) {
+            return Ok(None);
         }
-        captured.check_whole(row, operation, &self.logging_hint)?;
+        let shape = &captured.shapes[number];
+        let text = transaction.text(entry);
         let values = &mut out.values;
-        let columns = captured.table.columns.len();
-        Ok(match operation {
+        let columns = shape.table.columns.len();
+        Ok(Some(match operation {
             Operation::Insert => {
                 let after = values.begin(columns);
-                captured.fill(values, after, |column| row.after(column), text)?;
+                shape.fill(values, after, |column| row.after(column), text)?;
                 (None, Some(after))
             }
             Operation::Delete => {
                 let before = values.begin(columns);
-                captured.fill(values, before, |column| row.before(column), text)?;
-                captured.note_missing(values, before);
+                shape.fill(values, before, |column| row.before(column), text)?;
+                shape.note_missing(row, values, before);
                 (Some(before), None)
             }
             _ => {
                 let before = values.begin(columns);
-                captured.fill(values, before, |column| row.before(column), text)?;
-                captured.note_missing(values, before);
+                shape.fill(values, before, |column| row.before(column), text)?;
+                shape.note_missing(row, values, before);
                 // What SET does not name is the same: its bytes are shared.
                 let after = values.begin_copy(before);
                 for &column in row.set() {
                     let column = column as usize;
-                    if let (true, Some(value)) = (captured.wants(column), row.after(column)) {
-                        put(values, after, column, &value).map_err(|error| captured.named(column, error, text))?;
+                    if let (true, Some(value)) = (shape.wants(column), row.after(column)) {
+                        put(values, after, column, &value).map_err(|error| shape.named(column, error, text))?;
                     }
                 }
                 (Some(before), Some(after))
             }
-        })
+        }))
     }
 }
 
-fn captured(captured: &CapturedTable) -> Captured {
-    let table = Arc::clone(&captured.table);
-    let mut is_wanted = captured
-        .wanted
-        .clone()
-        .unwrap_or_else(|| vec![true; table.columns.len()]);
-    is_wanted.resize(table.columns.len(), false);
-    let wanted = (0..is_wanted.len()).filter(|&column| is_wanted[column]).collect();
-    let layout = Layout::new(
-        Some(table.name.schema.as_bytes()),
-        table.name.name.as_bytes(),
-        table.columns.iter().map(|column| column.name.as_bytes()),
-    )
-    .also_named(table.partitions.iter().map(|partition| partition.name.as_bytes()));
-    Captured {
-        table,
-        wanted,
-        is_wanted,
-        layout,
-        version: None,
+/// A row before and after a change.
+type Images = (Option<Image>, Option<Image>);
+
+fn needed(selection: Option<&dyn Selection>, number: u32, table: &Table) -> Result<Needed> {
+    match selection {
+        Some(selection) => selection.of(number, table),
+        None => Ok(Needed {
+            columns: vec![true; table.columns.len()],
+            gone: Vec::new(),
+        }),
     }
+}
+
+fn of_no_table() -> Error {
+    ErrorKind::Internal("a record of no table".into()).into()
 }
 
 impl Captured {
-    /// Whether the server computes the column, so that a record may lack it: its value then is unavailable, not NULL.
-    fn is_virtual(&self, column: usize) -> bool {
-        self.table.columns.get(column).is_some_and(|column| column.is_virtual)
-    }
-
-    /// Whether a number is the table's or that of one of its partitions.
-    fn is_known_as(&self, object: u64) -> bool {
-        let partitions = &self.table.partitions;
-        object == self.table.object_id || partitions.iter().any(|partition| partition.object_id == object)
-    }
-
-    fn wants(&self, column: usize) -> bool {
-        self.is_wanted.get(column).copied().unwrap_or(false)
-    }
-
-    fn note_version(&mut self, version: u32) {
-        if self.version.replace(version).is_some_and(|before| before != version) {
-            log::warn!(
-                "records of table {} are now of its version {version}; columns are taken by name",
-                self.table.name
-            );
-        }
-    }
-
-    /// A row of which a wanted column is missing must not go out: what is missing would look like NULL. Columns that
-    /// the table did not have when it was captured take nothing away and pass.
-    fn check_whole(&self, row: &Row<'_>, operation: Operation, logging_hint: &str) -> Result<()> {
-        let is_missing = |column: usize| match operation {
-            Operation::Insert => row.after(column).is_none(),
-            _ => row.before(column).is_none() && !self.is_large(column),
-        };
-        let missing = self
-            .wanted
-            .iter()
-            .find(|&&column| is_missing(column) && !self.is_virtual(column));
-        let Some(&missing) = missing else {
+    /// Refuses records of a table of the same name that is another one.
+    fn check_object(&mut self, record: &Record) -> Result<()> {
+        if record.object == 0 || record.object == self.object_id {
             return Ok(());
+        }
+        let is_part = |shape: &Shape| shape.table.object_id == self.object_id && shape.has_partition(record.object);
+        if self.shapes.iter().rev().any(is_part) {
+            return Ok(());
+        }
+        let is_new = self
+            .shapes
+            .last()
+            .is_some_and(|shape| shape.table.object_id == record.object);
+        if self.dropped && is_new {
+            (self.object_id, self.dropped) = (record.object, false);
+            return Ok(());
+        }
+        mismatch(format!(
+            "the record is of table number {}, the table has number {}: it was made anew",
+            record.object, self.object_id
+        ))
+    }
+
+    /// The place of the shape that a record was written in, if it is known.
+    fn exact(&self, record: &Record) -> Option<usize> {
+        self.shapes
+            .iter()
+            .rposition(|shape| shape.table.object_id == record.object && shape.table.version == record.version)
+    }
+
+    /// The place of the last known shape before a record's own, if what is read of it was the same in both.
+    fn last_before(&self, record: &Record) -> Option<usize> {
+        let before = self.shapes.iter().rposition(|shape| {
+            shape.table.object_id == record.object && (1..record.version).contains(&shape.table.version)
+        })?;
+        let shape = &self.shapes[before];
+        let between = self.history.between(record.object, shape.table.version, record.version);
+        shape.is_same_after(between).then_some(before)
+    }
+
+    /// Reads a text by the shape that it was put into words by: the dictionary's at that time or, should the server use
+    /// it, the record's own. Returns the shape's place.
+    fn read<'t>(
+        &mut self,
+        parser: &Parser,
+        record: &Record,
+        operation: Operation,
+        text: &'t [u8],
+        row: &mut Row<'t>,
+        logging_hint: &str,
+    ) -> Result<usize> {
+        let current = (record.shape as usize).min(self.shapes.len() - 1);
+        let (object_id, version) = {
+            let table = &self.shapes[current].table;
+            (table.object_id, table.version)
         };
-        let name = self
-            .table
-            .columns
-            .get(missing)
-            .map_or("?", |column| column.name.as_str());
-        if operation == Operation::Insert || row.unknown() > 0 {
+        // How a partition's own versions count is not known.
+        let is_part = record.object != object_id && self.shapes[current].has_partition(record.object);
+        let is_known = record.version != 0 && version != 0 && record.object != 0 && !is_part;
+        if !is_known || (record.object, record.version) == (object_id, version) {
+            self.shapes[current].parse(parser, operation, text, row)?;
+            self.shapes[current].check_whole(row, operation, None, logging_hint)?;
+            return Ok(current);
+        }
+        let exact = self.exact(record).filter(|&exact| exact != current);
+        let is_older = record.object == object_id && record.version < version;
+        let parsed = self.shapes[current].parse(parser, operation, text, row);
+        if parsed.is_ok() && record.object == object_id && self.shapes[current].fits(row, operation) {
+            if is_older {
+                let was = exact.map(|exact| &*self.shapes[exact].table);
+                self.shapes[current].check_unmoved(record, was, &self.history)?;
+            }
+            return Ok(current);
+        }
+        // It names other columns, so it is as it was written.
+        if let Some(exact) = exact {
+            self.shapes[exact].parse(parser, operation, text, row)?;
+            if self.shapes[exact].fits(row, operation) {
+                return Ok(exact);
+            }
+        } else if let Some(before) = self.last_before(record) {
+            let shape = &mut self.shapes[before];
+            shape.parse(parser, operation, text, row)?;
+            if shape.check_whole(row, operation, None, logging_hint).is_ok() {
+                return Ok(before);
+            }
+        }
+        if record.object != object_id {
             return mismatch(format!(
-                "the redo text lacks column '{name}' and has {} that the table had not when it was captured",
-                row.unknown()
+                "the record is of table number {}, which was dropped before it was read",
+                record.object
             ));
         }
-        Err(ErrorKind::LoggingMode(format!(
-            "the record lacks the old value of column '{name}', so the log does not hold whole rows; {logging_hint}"
-        ))
-        .into())
-    }
-
-    fn fill<'v>(
-        &self,
-        values: &mut ValueBuffer,
-        image: Image,
-        of: impl Fn(usize) -> Option<Redo<'v>>,
-        text: &[u8],
-    ) -> Result<()> {
-        for &column in &self.wanted {
-            match of(column) {
-                Some(value) => put(values, image, column, &value).map_err(|error| self.named(column, error, text))?,
-                None if self.is_virtual(column) => values.set(image, column, Value::Unavailable),
-                None => {}
-            }
+        self.shapes[current].parse(parser, operation, text, row)?;
+        let shape = &self.shapes[current];
+        if is_older {
+            let between = self.history.between(object_id, record.version, version);
+            shape.check_whole(row, operation, Some(between), logging_hint)?;
+            let was = exact.map(|exact| &*self.shapes[exact].table);
+            shape.check_unmoved(record, was, &self.history)?;
+        } else {
+            shape.check_whole(row, operation, None, logging_hint)?;
         }
-        Ok(())
+        Ok(current)
     }
 
-    /// A log may find the row without its large objects; nothing is known of their values then.
-    fn note_missing(&self, values: &mut ValueBuffer, image: Image) {
-        for &column in &self.wanted {
-            if values.get(image, column) == Value::Absent && self.is_large(column) {
-                values.set(image, column, Value::Unavailable);
-            }
+    /// Says the shape of a table's rows in a fragment; `false` if it has another one there already.
+    fn say(&mut self, fragment: u64, number: u32, shape: usize, out: &mut Changes) -> bool {
+        let said = (fragment, shape as u32);
+        if self.said.0 == fragment {
+            return self.said == said;
         }
-    }
-
-    fn is_large(&self, column: usize) -> bool {
-        self.table
-            .columns
-            .get(column)
-            .is_some_and(|column| column.kind.is_large())
-    }
-
-    #[cold]
-    fn named(&self, column: usize, error: impl Display, text: &[u8]) -> Error {
-        let name = self
-            .table
-            .columns
-            .get(column)
-            .map_or("?", |column| column.name.as_str());
-        ErrorKind::Redo(format!("column '{name}': {error}: {}", shortened(text))).into()
+        self.said = said;
+        out.shapes.push((number, self.shapes[shape].table.clone()));
+        true
     }
 }
 
 /// Sets a value as the redo text has it.
-fn put(values: &mut ValueBuffer, image: Image, column: usize, value: &Redo<'_>) -> std::result::Result<(), String> {
+pub(super) fn put(
+    values: &mut ValueBuffer,
+    image: Image,
+    column: usize,
+    value: &Redo<'_>,
+) -> std::result::Result<(), String> {
     let plain = match *value {
         Redo::Null => Value::Null,
         Redo::Text(Text { raw, doubled: false }) => Value::Text(raw),
@@ -372,12 +481,12 @@ fn unknown<T>(call: &Call<'_>) -> std::result::Result<T, String> {
     Err(format!("call {} is not known", shortened(call.raw)))
 }
 
-fn mismatch<T>(what: impl Into<String>) -> Result<T> {
+pub(super) fn mismatch<T>(what: impl Into<String>) -> Result<T> {
     Err(ErrorKind::DictionaryMismatch(what.into()).into())
 }
 
 /// A text for a message: its head, so that neither a message nor a log of messages grows with the data.
-fn shortened(text: &[u8]) -> String {
+pub(super) fn shortened(text: &[u8]) -> String {
     const LONGEST: usize = 200;
     let head = String::from_utf8_lossy(text.get(..LONGEST).unwrap_or(text));
     if text.len() > LONGEST {

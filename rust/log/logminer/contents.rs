@@ -82,6 +82,8 @@ pub struct TableIndex {
     by_name: HashMap<Vec<u8>, u32>,
     last: (Vec<u8>, u32),
     name: Vec<u8>,
+    /// By the table's place: which of its shapes the dictionary has now.
+    shapes: Vec<u32>,
 }
 
 impl TableIndex {
@@ -94,8 +96,20 @@ impl TableIndex {
                 let key = [table.name.schema.as_bytes(), b"\0", name.as_bytes()].concat();
                 index.by_name.insert(key, number);
             }
+            index.shapes.push(0);
         }
         index
+    }
+
+    /// The dictionary has a table in this shape now.
+    pub fn set_shape(&mut self, table: u32, shape: u32) {
+        if let Some(place) = self.shapes.get_mut(table as usize) {
+            *place = shape;
+        }
+    }
+
+    fn shape(&self, table: u32) -> u32 {
+        self.shapes.get(table as usize).copied().unwrap_or_default()
     }
 
     fn find(&mut self, owner: &[u8], table: &[u8]) -> Option<u32> {
@@ -132,6 +146,9 @@ pub struct Contents<'z> {
     unsorted: bool,
     unfinished: HashMap<Xid, Unfinished>,
     rows: u64,
+    captured: u64,
+    /// Transactions with statements that change a captured table.
+    altering: Vec<Xid>,
 }
 
 impl<'z> Contents<'z> {
@@ -144,7 +161,19 @@ impl<'z> Contents<'z> {
             unsorted: false,
             unfinished: HashMap::new(),
             rows: 0,
+            captured: 0,
+            altering: Vec::new(),
         }
+    }
+
+    /// How many rows are of captured tables.
+    pub fn captured(&self) -> u64 {
+        self.captured
+    }
+
+    /// Transactions with new records of statements that change a captured table.
+    pub fn altering(&self) -> &[Xid] {
+        &self.altering
     }
 
     /// How many rows came.
@@ -203,7 +232,13 @@ impl<'z> Contents<'z> {
                 match rule(operation) {
                     Rule::Buffer(action) => {
                         if let Some(table) = tables.find(row.owner, row.table) {
-                            transactions.push(row.xid, record(row, table, action, &identity), row.row_id, row.redo);
+                            let shape = tables.shape(table);
+                            let record = record(row, (table, shape), action, &identity);
+                            transactions.push(row.xid, record, row.row_id, row.redo);
+                            self.captured += 1;
+                            if action == Action::Schema {
+                                self.altering.push(row.xid);
+                            }
                             buffered = Some(identity);
                         }
                     }
@@ -276,12 +311,13 @@ impl<'z> Contents<'z> {
     }
 }
 
-fn record(row: &ContentsRow<'_>, table: u32, action: Action, identity: &Identity) -> Record {
+fn record(row: &ContentsRow<'_>, (table, shape): (u32, u32), action: Action, identity: &Identity) -> Record {
     Record {
         scn: row.scn,
         table,
         object: row.object_id,
         version: row.object_version,
+        shape,
         action,
         roll_back: row.roll_back,
         rs_id: identity.rs_id,

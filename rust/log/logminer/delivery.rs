@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::logminer::changes::{CapturedTable, Decoder};
+use crate::log::logminer::changes::Decoder;
 use crate::log::logminer::faults::Faults;
 use crate::log::logminer::redo_sql::Row;
-use crate::log::transactions::{Action, Entry, Transaction};
+use crate::log::transactions::{Action, Transaction};
 use crate::log::undo::{Form, Undone};
 use crate::log::{Changes, Fragment, LogEvent, SchemaEvent, TransactionHead};
 use crate::position::Place;
@@ -31,6 +30,8 @@ pub struct Delivery {
     number: u32,
     /// Whether anything of it is out.
     begun: bool,
+    /// The place of the next record, where that has been asked for.
+    place: Option<Place>,
     /// Whether the last fragment is out.
     ended: bool,
 }
@@ -60,6 +61,7 @@ impl Delivery {
             next: 0,
             number: 0,
             begun: false,
+            place: None,
             ended: false,
         };
         let goes_out = delivery.rest().any(|nth| delivery.goes_out(nth));
@@ -78,13 +80,13 @@ impl Delivery {
     pub fn next(
         &mut self,
         decoder: &mut Decoder,
-        tables: &[CapturedTable],
         limit: FragmentLimit,
         faults: &mut Faults,
     ) -> Result<Option<LogEvent>> {
         let mut changes = Changes::default();
         let mut row = Row::default();
         let mut next = self.next;
+        decoder.begin_fragment();
         while let Some(entry) = self.transaction.entries().get(next) {
             let goes_out = self.goes_out(next);
             let is_schema = entry.record.action == Action::Schema;
@@ -95,19 +97,28 @@ impl Delivery {
                 break;
             }
             // Undone records are counted like any other, so that a place does not depend on what becomes of them.
-            let place = decoder.place(entry);
-            next += 1;
+            let place = self.place.take().unwrap_or_else(|| decoder.place(entry));
             if is_schema && goes_out {
-                let event = self.schema_event(entry, place, tables)?;
-                self.next = next;
+                let change = decoder.schema_change(&entry.record, self.transaction.text(entry))?;
+                self.next = next + 1;
                 self.begun = true;
-                return Ok(Some(LogEvent::Schema(event)));
+                return Ok(Some(LogEvent::Schema(SchemaEvent {
+                    head: self.head,
+                    table: entry.record.table,
+                    place,
+                    change,
+                })));
             }
             if goes_out {
                 let decoded = decoder.decode(&self.transaction, entry, place, &mut row, &mut changes, faults);
-                decoded
+                let belongs_here = decoded
                     .map_err(|error| error.at(format!("scn {}, transaction {}", entry.record.scn, self.head.xid)))?;
+                if !belongs_here {
+                    self.place = Some(place);
+                    break;
+                }
             }
+            next += 1;
         }
         self.next = next;
         if self.ended || (changes.rows.is_empty() && !self.begun) {
@@ -141,24 +152,5 @@ impl Delivery {
 
     fn goes_out(&self, nth: usize) -> bool {
         !self.undone.as_ref().is_some_and(|undone| undone.contains(nth))
-    }
-
-    fn schema_event(&self, entry: &Entry, place: Place, tables: &[CapturedTable]) -> Result<SchemaEvent> {
-        let captured = tables
-            .get(entry.record.table as usize)
-            .ok_or_else(|| Error::from(ErrorKind::Internal("a schema change of no table".into())))?;
-        let statement = String::from_utf8_lossy(self.transaction.text(entry)).into_owned();
-        let kind = ChangeKind::of(&statement);
-        Ok(SchemaEvent {
-            head: self.head,
-            table: entry.record.table,
-            place,
-            change: SchemaChange {
-                table: captured.table.name.clone(),
-                kind,
-                statement,
-                shape: (kind != ChangeKind::Drop).then(|| captured.table.clone()),
-            },
-        })
     }
 }

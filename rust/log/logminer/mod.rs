@@ -7,8 +7,11 @@
 //! archives     which files cover a range of the log, and whether they are kept
 //! windows      which files a mining call reads, and which records are new
 //! contents     rows to records: operation codes, texts put together, bounds of transactions
+//! history      what statements did to a table, and so which texts can be trusted
+//! shape        one shape of a table: its columns in a redo text
 //! faults       what to do about records that cannot be read
 //! changes      redo texts to changes
+//! dictionary   which shapes the captured tables have now
 //! delivery     a committed transaction in fragments
 //! mine_back    the START of a transaction that began before mining did
 //! missing      files that should be there and are not
@@ -21,12 +24,15 @@ pub mod archives;
 pub mod changes;
 pub mod contents;
 pub mod delivery;
+mod dictionary;
 pub mod faults;
+mod history;
 mod mine_back;
 mod missing;
 pub mod opener;
 pub mod reader;
 pub mod redo_sql;
 pub mod session;
+mod shape;
 pub mod source;
 pub mod windows;

@@ -3,19 +3,21 @@
 pub mod openings;
 
 use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
-use crate::log::logminer::changes::{CapturedTable, Decoder};
+use crate::log::logminer::changes::{CapturedTable, Decoder, Selection};
 use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
 use crate::log::logminer::delivery::{Delivery, FragmentLimit};
+use crate::log::logminer::dictionary::Dictionary;
 use crate::log::logminer::faults::{Faults, OnFault, Skipped};
 use crate::log::logminer::mine_back;
 use crate::log::logminer::missing::{self, Missing};
 use crate::log::logminer::source::{LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::{Window, Windows};
-use crate::log::transactions::{Transaction, Transactions};
+use crate::log::transactions::{Action, Transaction, Transactions};
 use crate::log::undo::Form;
 use crate::log::{Figures, LogEvent, LogReader, Opening, Progress, TransactionHead};
 use crate::position::{CommitPosition, Incarnation, Position, Scn, Xid};
@@ -48,6 +50,8 @@ pub struct Settings {
     pub undo: Form,
     /// What to set so that the log holds whole rows.
     pub logging_hint: String,
+    /// What of a table must be read once its shape has changed; without, everything.
+    pub selection: Option<Arc<dyn Selection>>,
 }
 
 impl Default for Settings {
@@ -68,6 +72,7 @@ impl Default for Settings {
             zone: Zone::UTC,
             undo: Form::Unknown,
             logging_hint: "see the setup script".into(),
+            selection: None,
         }
     }
 }
@@ -76,7 +81,7 @@ impl Default for Settings {
 pub struct LogMinerReader<S> {
     source: S,
     settings: Settings,
-    tables: Vec<CapturedTable>,
+    dictionary: Dictionary,
     index: TableIndex,
     decoder: Decoder,
     faults: Faults,
@@ -135,7 +140,13 @@ impl<S: LogSource> LogMinerReader<S> {
         let incarnation = source.incarnation()?;
         Ok(LogMinerReader {
             index: TableIndex::new(tables.iter().map(|captured| &*captured.table)),
-            decoder: Decoder::new(&tables, settings.lenient, settings.logging_hint.clone()),
+            decoder: Decoder::new(
+                &tables,
+                settings.lenient,
+                settings.logging_hint.clone(),
+                settings.selection.clone(),
+            )?,
+            dictionary: Dictionary::new(tables.iter().map(|captured| &*captured.table)),
             faults: Faults {
                 on_corruption: settings.on_corruption,
                 on_mismatch: settings.on_mismatch,
@@ -162,7 +173,6 @@ impl<S: LogSource> LogMinerReader<S> {
             noted_limit: NOTED_LIMIT,
             source,
             settings,
-            tables,
         })
     }
 
@@ -203,8 +213,16 @@ impl<S: LogSource> LogMinerReader<S> {
             let zone = self.settings.zone.clone();
             let mut contents = Contents::new(self.windows.sift(), &zone);
             self.transactions.begin_call();
+            let skipped = self.faults.skipped;
             let mined = self.read(&window, &mut contents);
             let error = match mined {
+                // Texts are made with the dictionary of that moment: they are good only if it was one and the same.
+                Ok(()) if contents.captured() > 0 && self.look_at_dictionary()? => {
+                    self.missing.since = None;
+                    self.transactions.forget_call();
+                    self.faults.skipped = skipped;
+                    continue;
+                }
                 Ok(()) => {
                     self.missing.since = None;
                     return self.take_in(&window, contents).map(|()| Looked::Rows);
@@ -243,8 +261,22 @@ impl<S: LogSource> LogMinerReader<S> {
         })
     }
 
+    /// Whether a captured table was altered since the last look; its new shape is known then.
+    fn look_at_dictionary(&mut self) -> Result<bool> {
+        let altered = self.dictionary.look(&mut self.source)?;
+        for (table, shape) in altered.iter().flatten() {
+            let number = self.decoder.add_shape(*table, shape.clone())?;
+            self.index.set_shape(*table, number);
+        }
+        Ok(altered.is_some())
+    }
+
     fn take_in(&mut self, window: &Window, contents: Contents<'_>) -> Result<()> {
+        let altering = contents.altering().to_vec();
         let (controls, sieve) = contents.finish(&mut self.transactions)?;
+        for transaction in altering.iter().filter_map(|&xid| self.transactions.get(xid)) {
+            note_statements(&mut self.decoder, transaction);
+        }
         let highest = sieve.highest();
         self.windows.advance(window, sieve)?;
         self.controls = controls.into();
@@ -310,6 +342,7 @@ impl<S: LogSource> LogMinerReader<S> {
             start,
             next_scn: self.transactions.oldest_start().unwrap_or(scn),
         };
+        self.await_dictionary(&transaction)?;
         self.delivery = Delivery::new(head, transaction, &mut self.form, &mut self.decoder)?;
         match self.delivery {
             // Half out, it is needed from its START on, also where that was found by mining back.
@@ -319,14 +352,39 @@ impl<S: LogSource> LogMinerReader<S> {
         Ok(())
     }
 
+    /// A statement's COMMIT stands in the log before its effect can be seen in the dictionary: waits, not for long, until
+    /// the shape that it left is there.
+    fn await_dictionary(&mut self, transaction: &Transaction) -> Result<()> {
+        let mut statements = transaction.entries().iter().map(|entry| &entry.record);
+        let Some(last) = statements.rfind(|record| record.action == Action::Schema) else {
+            return Ok(());
+        };
+        for _ in 0..DICTIONARY_LOOKS {
+            self.look_at_dictionary()?;
+            let known = self.decoder.newest(last.table);
+            let behind = known.is_some_and(|table| table.object_id == last.object && table.version < last.version);
+            if !behind || !self.dictionary.is_asked() {
+                break;
+            }
+            std::thread::sleep(DICTIONARY_PAUSE);
+        }
+        Ok(())
+    }
+
     fn find_start(&mut self, transaction: &mut Transaction, commit: CommitPosition, xid: Xid) -> Result<Scn> {
-        let earlier = self
-            .searching(xid, |search, source| search.run(source))
-            .map_err(|error| {
-                error
-                    .doing("looking for the START of a transaction that began before the first record read")
-                    .at(format!("{commit}, transaction {xid}"))
-            })?;
+        let earlier = loop {
+            let found = self
+                .searching(xid, |search, source| search.run(source))
+                .map_err(|error| {
+                    error
+                        .doing("looking for the START of a transaction that began before the first record read")
+                        .at(format!("{commit}, transaction {xid}"))
+                })?;
+            if !self.look_at_dictionary()? {
+                break found;
+            }
+        };
+        note_statements(&mut self.decoder, &earlier);
         transaction.prepend(earlier);
         transaction
             .start()
@@ -334,12 +392,18 @@ impl<S: LogSource> LogMinerReader<S> {
     }
 
     fn read_again(&mut self, start: Scn, commit: CommitPosition, xid: Xid) -> Result<Transaction> {
-        self.searching(xid, |search, source| search.again(source, start, commit.scn))
-            .map_err(|error| {
-                error
-                    .doing("reading a transaction again to see what it has undone")
-                    .at(format!("{commit}, transaction {xid}"))
-            })
+        loop {
+            let found = self
+                .searching(xid, |search, source| search.again(source, start, commit.scn))
+                .map_err(|error| {
+                    error
+                        .doing("reading a transaction again to see what it has undone")
+                        .at(format!("{commit}, transaction {xid}"))
+                })?;
+            if !self.look_at_dictionary()? {
+                return Ok(found);
+            }
+        }
     }
 
     /// Mines for one transaction; once more if a file cannot be read, since there may be another copy.
@@ -408,16 +472,23 @@ fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::LogGone { .. })
 }
 
+/// How often, and how long apart, the dictionary is asked for the effect of a statement whose COMMIT was read.
+const DICTIONARY_LOOKS: u32 = 50;
+const DICTIONARY_PAUSE: Duration = Duration::from_millis(20);
+
+fn note_statements(decoder: &mut Decoder, transaction: &Transaction) {
+    for entry in transaction.entries() {
+        if entry.record.action == Action::Schema {
+            decoder.note(&entry.record, transaction.text(entry));
+        }
+    }
+}
+
 impl<S: LogSource> LogReader for LogMinerReader<S> {
     fn poll(&mut self) -> Result<Option<LogEvent>> {
         loop {
             if let Some(delivery) = &mut self.delivery {
-                let event = delivery.next(
-                    &mut self.decoder,
-                    &self.tables,
-                    self.settings.fragment,
-                    &mut self.faults,
-                )?;
+                let event = delivery.next(&mut self.decoder, self.settings.fragment, &mut self.faults)?;
                 // The progress is that behind the event: with the last one the transaction's commit is out.
                 if delivery.is_over() {
                     let commit = delivery.head().commit;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::catalog::{self, Table, TableVersion};
 use crate::dialect::Query;
 use crate::dialect::mining::{Mining, MiningFault, contents};
 use crate::error::{Error, ErrorKind, Result};
@@ -17,6 +18,7 @@ pub struct Session {
     connection: Connection,
     dialect: Arc<dyn Mining>,
     incarnation: Incarnation,
+    tables: Vec<TableName>,
     contents: Query,
     fetch_rows: usize,
     /// The file that the server would not add.
@@ -51,6 +53,7 @@ impl Session {
         let settings = server_settings(&mut connection, &*dialect)?;
         dialect.judge_setup(&settings)?;
         let mut session = Session {
+            tables: tables.iter().map(|&table| table.clone()).collect(),
             contents: dialect.contents(tables),
             fetch_rows,
             refused: None,
@@ -207,6 +210,22 @@ impl LogSource for Session {
                 Err(error)
             }
             Ok(()) => ended,
+        }
+    }
+
+    fn versions(&mut self, object_ids: &[u64]) -> Result<Option<Vec<TableVersion>>> {
+        catalog::versions(&mut self.connection, &*self.dialect, object_ids)
+            .map(Some)
+            .map_err(|error| error.doing("asking whether the tables were altered"))
+    }
+
+    fn shape(&mut self, table: u32) -> Result<Option<Table>> {
+        let Some(name) = self.tables.get(table as usize) else {
+            return Ok(None);
+        };
+        match catalog::version(&mut self.connection, &*self.dialect, name)? {
+            Some(_) => catalog::load(&mut self.connection, &*self.dialect, name).map(Some),
+            None => Ok(None),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the log reader asks of a database, and the rows that it gets back: the seam between mining and connections.
 
+use crate::catalog::{Table, TableVersion};
 use crate::dialect::mining::Operation;
 use crate::error::{Error, Result};
 use crate::position::{Incarnation, Scn, Xid};
@@ -170,6 +171,23 @@ pub trait LogSource: Send {
     /// # Errors
     /// Database errors and those of `row`.
     fn mine(&mut self, call: &MiningCall<'_>, row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>) -> Result<()>;
+
+    /// Which of the tables with these numbers the dictionary has now, and in which shape. `None` from a log without a
+    /// dictionary.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn versions(&mut self, _object_ids: &[u64]) -> Result<Option<Vec<TableVersion>>> {
+        Ok(None)
+    }
+
+    /// A captured table, by its place in the list, as the dictionary has it now; `None` if it is gone.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn shape(&mut self, _table: u32) -> Result<Option<Table>> {
+        Ok(None)
+    }
 
     /// The file, where it is known, if an error of [`LogSource::mine`] says that one is missing that was listed a moment
     /// ago; `None` for other errors.

@@ -1,5 +1,9 @@
 //! The forms of a row downstream, and the events of those that carry both images.
 
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
 use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{ErrorKind, Result};
 use crate::row::change::{ChangeBytes, TableBytes};
@@ -98,9 +102,13 @@ impl Codec {
             Form::Json(settings) => Writer::Json(DebeziumJson::new(settings)),
             Form::Changes { schema_changes } => Writer::Changes(ChangeBytes { schema_changes }),
         };
-        for plan in &mut self.tables {
-            plan.label = self.writer.label(plan, &self.database);
-        }
+        let tables = std::mem::take(&mut self.tables);
+        let labelled = tables.into_iter().filter_map(|plan| {
+            let mut plan = Arc::into_inner(plan.into_inner())?;
+            plan.label = self.writer.label(&plan, &self.database);
+            Some(ArcSwap::from_pointee(plan))
+        });
+        self.tables = labelled.collect();
         self
     }
 

@@ -11,6 +11,7 @@ fn table(columns: &[(&str, ColumnType)]) -> Table {
             name: "ORDERS".into(),
         }),
         object_id: 1,
+        version: 0,
         columns: columns
             .iter()
             .map(|(name, kind)| Column {
