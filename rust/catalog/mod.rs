@@ -28,6 +28,16 @@ pub struct TableVersion {
     pub version: u32,
 }
 
+impl TableVersion {
+    /// That of a table as it was looked up.
+    pub fn of(table: &Table) -> Self {
+        TableVersion {
+            object_id: table.object_id,
+            version: table.version,
+        }
+    }
+}
+
 /// A captured table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {

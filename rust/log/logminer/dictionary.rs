@@ -20,12 +20,8 @@ pub(super) type Altered = Vec<(u32, Table)>;
 impl Dictionary {
     /// Tables as they were looked up.
     pub(super) fn new<'t>(tables: impl Iterator<Item = &'t Table>) -> Self {
-        let version = |table: &Table| TableVersion {
-            object_id: table.object_id,
-            version: table.version,
-        };
         Dictionary {
-            said: tables.map(|table| Some(version(table))).collect(),
+            said: tables.map(|table| Some(TableVersion::of(table))).collect(),
             is_asked: true,
         }
     }
@@ -54,15 +50,12 @@ impl Dictionary {
                 continue;
             }
             let shape = source.shape(number)?;
-            let version = shape.as_ref().map(|table| TableVersion {
-                object_id: table.object_id,
-                version: table.version,
-            });
-            moved |= *said != version;
+            let version = shape.as_ref().map(TableVersion::of);
             if *said != version {
+                moved = true;
                 altered.extend(shape.map(|table| (number, table)));
+                *said = version;
             }
-            *said = version;
         }
         Ok(moved.then_some(altered))
     }

@@ -372,18 +372,13 @@ impl<S: LogSource> LogMinerReader<S> {
     }
 
     fn find_start(&mut self, transaction: &mut Transaction, commit: CommitPosition, xid: Xid) -> Result<Scn> {
-        let earlier = loop {
-            let found = self
-                .searching(xid, |search, source| search.run(source))
-                .map_err(|error| {
-                    error
-                        .doing("looking for the START of a transaction that began before the first record read")
-                        .at(format!("{commit}, transaction {xid}"))
-                })?;
-            if !self.look_at_dictionary()? {
-                break found;
-            }
-        };
+        let earlier = self
+            .searching(xid, |search, source| search.run(source))
+            .map_err(|error| {
+                error
+                    .doing("looking for the START of a transaction that began before the first record read")
+                    .at(format!("{commit}, transaction {xid}"))
+            })?;
         note_statements(&mut self.decoder, &earlier);
         transaction.prepend(earlier);
         transaction
@@ -392,14 +387,22 @@ impl<S: LogSource> LogMinerReader<S> {
     }
 
     fn read_again(&mut self, start: Scn, commit: CommitPosition, xid: Xid) -> Result<Transaction> {
+        self.searching(xid, |search, source| search.again(source, start, commit.scn))
+            .map_err(|error| {
+                error
+                    .doing("reading a transaction again to see what it has undone")
+                    .at(format!("{commit}, transaction {xid}"))
+            })
+    }
+
+    /// Mines for one transaction until no table was altered meanwhile, so that one dictionary has made all texts.
+    fn searching(
+        &mut self,
+        xid: Xid,
+        find: impl Fn(&mut mine_back::Search<'_>, &mut S) -> Result<Transaction>,
+    ) -> Result<Transaction> {
         loop {
-            let found = self
-                .searching(xid, |search, source| search.again(source, start, commit.scn))
-                .map_err(|error| {
-                    error
-                        .doing("reading a transaction again to see what it has undone")
-                        .at(format!("{commit}, transaction {xid}"))
-                })?;
+            let found = self.search(xid, &find)?;
             if !self.look_at_dictionary()? {
                 return Ok(found);
             }
@@ -407,10 +410,10 @@ impl<S: LogSource> LogMinerReader<S> {
     }
 
     /// Mines for one transaction; once more if a file cannot be read, since there may be another copy.
-    fn searching(
+    fn search(
         &mut self,
         xid: Xid,
-        find: impl Fn(&mut mine_back::Search<'_>, &mut S) -> Result<Transaction>,
+        find: &impl Fn(&mut mine_back::Search<'_>, &mut S) -> Result<Transaction>,
     ) -> Result<Transaction> {
         let mut again = false;
         loop {
