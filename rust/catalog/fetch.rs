@@ -1,6 +1,7 @@
 //! How a column is fetched by its type, and which value its buffer then holds.
 
 use crate::catalog::{Column, ColumnType};
+use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Result};
 use crate::odbc::{self, ColumnSpec};
 use crate::row::value::Value;
@@ -8,6 +9,13 @@ use crate::row::value::Value;
 /// Digits, sign, point and exponent of the longest number that a database gives, and of a date, time or interval.
 const NUMBER_BYTES: usize = 140;
 const TIME_BYTES: usize = 64;
+
+/// A column as it stands in a SELECT whose result is fetched by its [`spec`].
+pub(crate) fn selected(dialect: &dyn Dialect, column: &Column) -> String {
+    let mut selected = String::new();
+    dialect.push_selected(&column.name, &column.kind, &mut selected);
+    selected
+}
 
 /// How a column is fetched.
 ///

@@ -98,9 +98,7 @@ fn table(
 ) -> Result<Vec<Error>> {
     // The dictionary hides the columns of a table that the user may not read: the right comes first.
     let mut quoted = String::new();
-    dialect.push_name(&name.schema, &mut quoted);
-    quoted.push('.');
-    dialect.push_name(&name.name, &mut quoted);
+    dialect.push_table(name, &mut quoted);
     let readable = Query {
         sql: format!("SELECT 1 FROM {quoted} WHERE 1 = 0"),
         columns: vec![ColumnSpec::Int],

@@ -21,9 +21,7 @@ pub fn rows_with_keys(dialect: &dyn Dialect, request: &KeyedRequest<'_>) -> Stri
     let mut out = String::from("SELECT ");
     out.push_str(&request.columns.join(", "));
     out.push_str(" FROM ");
-    dialect.push_name(&request.table.schema, &mut out);
-    out.push('.');
-    dialect.push_name(&request.table.name, &mut out);
+    dialect.push_table(request.table, &mut out);
     out.push_str(" WHERE ");
     match request.key {
         [column] => {

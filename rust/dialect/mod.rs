@@ -88,6 +88,13 @@ pub trait Dialect: fmt::Debug + Send + Sync {
         out.push('"');
     }
 
+    /// Appends a table's name with its schema's, both quoted.
+    fn push_table(&self, table: &TableName, out: &mut String) {
+        self.push_name(&table.schema, out);
+        out.push('.');
+        self.push_name(&table.name, out);
+    }
+
     /// Appends a literal.
     fn push_literal(&self, literal: &Literal, out: &mut String);
 

@@ -87,7 +87,7 @@ pub fn page(dialect: &dyn Dialect, request: &PageRequest<'_>) -> String {
 pub fn whole(dialect: &dyn Dialect, table: &TableName, columns: &[String]) -> String {
     let mut out = String::from("SELECT ");
     out.push_str(&columns.join(", "));
-    push_table(dialect, table, &mut out);
+    push_from_table(dialect, table, &mut out);
     out
 }
 
@@ -122,15 +122,13 @@ fn push_order(dialect: &dyn Dialect, key: &[&str], out: &mut String) {
     push_list(dialect, key, out);
 }
 
-fn push_table(dialect: &dyn Dialect, table: &TableName, out: &mut String) {
+fn push_from_table(dialect: &dyn Dialect, table: &TableName, out: &mut String) {
     out.push_str(" FROM ");
-    dialect.push_name(&table.schema, out);
-    out.push('.');
-    dialect.push_name(&table.name, out);
+    dialect.push_table(table, out);
 }
 
 fn push_from(dialect: &dyn Dialect, table: &TableName, key: &[&str], segment: &Segment<'_>, out: &mut String) {
-    push_table(dialect, table, out);
+    push_from_table(dialect, table, out);
     let mut word = " WHERE ";
     let mut push = |column: usize, operator: &str, value: &Literal| {
         out.push_str(word);

@@ -113,12 +113,7 @@ impl PageTable {
 
     /// The columns as they are selected.
     fn selected(&self, dialect: &dyn Dialect) -> Vec<String> {
-        let selected = |&column: &usize| {
-            let column = &self.table.columns[column];
-            let mut selected = String::new();
-            dialect.push_selected(&column.name, &column.kind, &mut selected);
-            selected
-        };
+        let selected = |&column: &usize| fetch::selected(dialect, &self.table.columns[column]);
         self.columns.iter().map(selected).collect()
     }
 

@@ -33,11 +33,7 @@ impl<'t> Splitter<'t> {
     pub fn new(dialect: &'t dyn Dialect, table: &'t Table, rows: usize) -> Result<Self> {
         let columns = || table.key.iter().map(|&number| &table.columns[number]);
         let specs = columns().map(fetch::spec);
-        let selected = columns().map(|column| {
-            let mut selected = String::new();
-            dialect.push_selected(&column.name, &column.kind, &mut selected);
-            selected
-        });
+        let selected = columns().map(|column| fetch::selected(dialect, column));
         Ok(Splitter {
             selected: selected.collect(),
             dialect,

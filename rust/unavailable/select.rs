@@ -32,12 +32,9 @@ impl KeyReader {
         let literals = wanted.keys.iter().map(|key| codec.literals(key));
         let literals: Vec<Vec<Literal>> = literals.collect::<Result<_>>()?;
         let columns: Vec<usize> = table.key.iter().chain(wanted.columns).copied().collect();
-        let selected = columns.iter().map(|&column| {
-            let column = &table.columns[column];
-            let mut selected = String::new();
-            self.dialect.push_selected(&column.name, &column.kind, &mut selected);
-            selected
-        });
+        let selected = columns
+            .iter()
+            .map(|&column| fetch::selected(&*self.dialect, &table.columns[column]));
         let selected: Vec<String> = selected.collect();
         let specs = columns.iter().map(|&column| fetch::spec(&table.columns[column]));
         let specs: Vec<ColumnSpec> = specs.collect::<Result<_>>()?;
