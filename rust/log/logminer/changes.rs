@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::catalog::Table;
 use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::logminer::faults::{Faults, STATUS_DICTIONARY};
+use crate::log::logminer::faults::STATUS_DICTIONARY;
 use crate::log::logminer::history::History;
 use crate::log::logminer::redo_sql::{Call, Operation, Parser, Row, Text, Value as Redo};
 use crate::log::logminer::shape::Shape;
@@ -180,8 +180,8 @@ impl Decoder {
         self.places.next(entry)
     }
 
-    /// Appends the change of a record; `row` is memory to work in. Nothing is appended for one that cannot be read and may
-    /// be skipped. `false`: its row has another shape than those of its table in this fragment, and belongs into the next.
+    /// Appends the change of a record; `row` is memory to work in. Nothing is appended for one that cannot be read. `false`:
+    /// its row has another shape than those of its table in this fragment, and belongs into the next.
     ///
     /// # Errors
     /// The faults of design 3.1.8; redo texts that do not follow their grammar.
@@ -192,7 +192,6 @@ impl Decoder {
         place: Place,
         row: &mut Row<'t>,
         out: &mut Changes,
-        faults: &mut Faults,
     ) -> Result<bool> {
         let record = &entry.record;
         match self.change(transaction, entry, row, out) {
@@ -206,13 +205,10 @@ impl Decoder {
                 });
                 Ok(true)
             }
-            Err(error) => {
-                let error = match self.newest(record.table) {
-                    Some(table) => error.on(&table.name),
-                    None => error,
-                };
-                faults.rule(error.at(format!("scn {}", record.scn))).map(|()| true)
-            }
+            Err(error) => Err(match self.newest(record.table) {
+                Some(table) => error.on(&table.name),
+                None => error,
+            }),
         }
     }
 

@@ -110,9 +110,11 @@ impl Delivery {
                 })));
             }
             if goes_out {
-                let decoded = decoder.decode(&self.transaction, entry, place, &mut row, &mut changes, faults);
-                let belongs_here = decoded
-                    .map_err(|error| error.at(format!("scn {}, transaction {}", entry.record.scn, self.head.xid)))?;
+                let decoded = decoder.decode(&self.transaction, entry, place, &mut row, &mut changes);
+                let belongs_here = decoded.or_else(|error| {
+                    let at = format!("scn {}, transaction {}", entry.record.scn, self.head.xid);
+                    faults.rule(error.at(at)).map(|()| true)
+                })?;
                 if !belongs_here {
                     self.place = Some(place);
                     break;
