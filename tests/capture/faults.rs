@@ -171,3 +171,128 @@ fn a_wrong_logging_mode() {
     let error = failure(job.restart(1));
     assert!(matches!(error.kind(), ErrorKind::LoggingMode(_)), "{error}");
 }
+
+/// F21: under 1 an UPDATE names the key alone, under 3 the ROWID alone: what it does not say is not NULL.
+#[test]
+fn rows_logged_in_part_while_the_job_runs_end_it_with_the_setting_and_become_no_null() {
+    let source = Source::of(
+        Arc::new(crate::source::start()),
+        "IN_PART",
+        r#""ID" bigint primary key, "V" varchar(200), "W" varchar(200)"#,
+    );
+    let set = |logic: u32| {
+        source.run(&format!(
+            "call \"SYS\".sp_set_para_value(1, 'RLOG_APPEND_LOGIC', {logic})"
+        ))
+    };
+    for (logic, change) in [
+        (1, r#"update T set "W" = 'x' where "ID" = 1"#),
+        (1, r#"update T set "ID" = 3 where "ID" = 1"#),
+        (1, r#"delete from T where "ID" = 1"#),
+        (3, r#"update T set "V" = 'x' where "ID" = 1"#),
+        (3, r#"delete from T where "ID" = 1"#),
+    ] {
+        source.run("truncate T ");
+        source.run("insert into T values (1, 'b', 'a')");
+        let mut job = job_with(&source, &[]).unwrap();
+        job.catch_up(&source).unwrap();
+        set(logic);
+        // An INSERT is whole under both.
+        source.run("insert into T values (2, 'whole', 'w')");
+        job.run(|job| job.sink.table.contains_key(&2)).unwrap();
+        source.run(change);
+        set(2);
+        let rows = job.sink.log.clone();
+        let error = job.run(Job::has_ended).unwrap_err();
+        assert!(!error.is_retryable(), "{error}");
+        assert!(
+            matches!(error.kind(), ErrorKind::LoggingMode(_)),
+            "{logic}, {change}: {error}"
+        );
+        for part in ["IN_PART.T", "RLOG_APPEND_LOGIC', 2"] {
+            assert!(error.to_string().contains(part), "{part} is missing in {error}");
+        }
+        assert_eq!(job.sink.log, rows, "{logic}, {change}: nothing of the row goes out");
+    }
+}
+
+/// F19: in the midst of a transaction of good rows.
+#[test]
+fn rows_of_the_view_without_a_readable_text_are_skipped_and_counted_or_end_the_job_by_name() {
+    let source = Source::shared("UNREADABLE", 1);
+    let skipping = [("log.on-dictionary-mismatch", json!("skip"))];
+    let append = |op: u32, text: &str, status: u32| {
+        format!(
+            r#"select logminer.append({op}, $r${text}$r$, 'UNREADABLE', 'T', status => {status},
+               table_oid => '"UNREADABLE"."T"'::regclass);"#
+        )
+    };
+    let insert = |value: &str| format!(r#"INSERT INTO "UNREADABLE"."T"("ID", "V") VALUES(50, {value})"#);
+    let among = |record: &str, first: i64| {
+        source.run(&format!(
+            "begin; insert into T values ({first}, 'before'); {record} insert into T values ({}, 'behind'); commit",
+            first + 1
+        ));
+    };
+    let mut skips = job_with(&source, &skipping).unwrap();
+    skips.catch_up(&source).unwrap();
+    for (n, record) in [
+        append(1, "", 0),
+        append(1, &insert("'x'"), 2),
+        append(255, "Unsupported", 0),
+    ]
+    .iter()
+    .enumerate()
+    {
+        among(record, 10 * (n as i64 + 1));
+    }
+    skips.catch_up(&source).unwrap();
+    assert_eq!(skips.sink.table, source.table());
+    let skipped = |job: &Job| -> i64 {
+        let metrics = (0..2).flat_map(|subtask| job.reader(subtask).metrics());
+        metrics
+            .filter(|metric| metric.name == "recordsSkipped")
+            .map(|metric| metric.value)
+            .sum()
+    };
+    assert_eq!(skipped(&skips), 3);
+    drop(skips);
+    let long = "x".repeat(60_000);
+    for (n, (record, code)) in [
+        (append(1, "", 0), "TM-3005"),
+        (append(1, &insert("'x"), 0), "TM-3007"),
+        (append(1, &insert("UNISTR('\\12G')"), 0), "TM-3007"),
+        (append(1, &insert(&format!("'{long}")), 0), "TM-3007"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let mut job = job_with(&source, &[]).unwrap();
+        job.catch_up(&source).unwrap();
+        among(record, 100 + 10 * n as i64);
+        let error = failure(Ok(job));
+        let text = error.to_string();
+        for part in [code, "UNREADABLE.T", "scn ", "transaction "] {
+            assert!(text.contains(part), "{part} is missing in {text}");
+        }
+        assert!(text.len() < 1000, "{} bytes", text.len());
+    }
+}
+
+/// F19
+#[test]
+fn a_binary_of_an_odd_number_of_digits_is_an_error_by_name() {
+    let stand_in = Source::shared("ODD_SERVER", 0).stand_in;
+    let source = Source::of(stand_in, "ODD", r#""ID" bigint primary key, "V" varbinary"#);
+    let columns = json!([{"name": "ID", "type": "BIGINT", "nullable": false}, {"name": "V", "type": "BYTES"}]);
+    let mut job = Job::start(source.config_of(&[], columns), Arc::new(Watch::default()), 1).unwrap();
+    job.run_to_stream().unwrap();
+    source.run(
+        r#"begin; select logminer.append(1, $r$INSERT INTO "ODD"."T"("ID", "V") VALUES(7, HEXTORAW('abc'))$r$, 'ODD', 'T',
+           table_oid => '"ODD"."T"'::regclass); commit"#,
+    );
+    let error = failure(Ok(job));
+    for part in ["ODD.T", "'V'", "7", "odd number of digits", "scn "] {
+        assert!(error.to_string().contains(part), "{part} is missing in {error}");
+    }
+}

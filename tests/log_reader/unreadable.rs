@@ -90,6 +90,20 @@ fn a_row_without_a_text_or_without_a_meaning_is_an_error_by_name_or_is_skipped_a
     }
 }
 
+/// F19
+#[test]
+fn a_row_of_a_corrupt_block_is_an_error_by_name_or_is_skipped_and_counted() {
+    for status in [1343, 1234, 99] {
+        let mut line = ins(3, 41, 2, "x");
+        line.status = status;
+        assert_named(&line, Settings::default(), "TM-3004", &status.to_string());
+        let (read, skipped) = outcome(&line, skip());
+        let good = vec!["->1=first", "1=first>1=second"];
+        assert_eq!(rows(&read), [(41, good), (42, vec!["->3=last"])], "{status}");
+        assert_eq!((skipped.mismatched, skipped.corrupt), (0, 1), "{status}");
+    }
+}
+
 /// F19: what is not in the grammar is never passed over: a later version may read it.
 #[test]
 fn a_text_that_cannot_be_read_is_an_error_by_name_and_never_guessed_or_skipped() {
