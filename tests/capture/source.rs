@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use tidemark::config::Config;
-use tidemark::dialect::Dialect;
 use tidemark::dialect::dameng::Dameng;
+use tidemark::dialect::{Dialect, Endpoint};
 use tidemark::error::Result;
 use tidemark::odbc::{Connection, Secret};
 
@@ -170,6 +170,15 @@ impl Source {
         let mut endpoint = self.stand_in.endpoint();
         endpoint.username = "SYSDBA".into();
         endpoint.password = Secret::new(ADMIN_PASSWORD);
+        self.writer_as(endpoint)
+    }
+
+    /// A session of the user that jobs connect as.
+    pub fn writer_as_connector(&self) -> Writer {
+        self.writer_as(self.stand_in.endpoint())
+    }
+
+    fn writer_as(&self, endpoint: Endpoint) -> Writer {
         Writer {
             connection: Connection::open(&Dameng.connection(&endpoint)).unwrap(),
             schema: self.schema.clone(),
