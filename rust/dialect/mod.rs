@@ -7,6 +7,7 @@ pub mod dameng;
 mod literal;
 pub mod mining;
 pub mod page;
+pub mod slots;
 
 pub use column_type::{ColumnType, IntervalField};
 pub use literal::Literal;

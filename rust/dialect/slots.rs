@@ -1,0 +1,572 @@
+//! What the databases with logical slots have in common: the SQL of slots, publications and the log's end.
+//!
+//! Functions and views have one name each, but not one prefix: `pg_` or `sys_`. [`Names`] says which, once a connection
+//! has been asked; [`Statements`] are the texts with the names that are there. Result columns are taken by place, since
+//! older servers call them otherwise.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use crate::dialect::{Dialect, Query};
+use crate::odbc::ColumnSpec;
+use crate::position::{Lsn, Scn};
+use crate::split::TableName;
+
+/// A name of the dictionary: 63 bytes.
+const NAME: ColumnSpec = ColumnSpec::Text { bytes: 256 };
+
+/// A word of a server: a setting's value, a slot's status.
+const WORD: ColumnSpec = ColumnSpec::Text { bytes: 256 };
+
+/// A database whose log is read through logical slots.
+pub trait Slots: Dialect {
+    /// What the names of system functions and views may begin with, the preferred one first.
+    fn prefixes(&self) -> &'static [&'static str] {
+        &["pg_", "sys_"]
+    }
+
+    /// The output plugins that can be read, the preferred one first.
+    fn plugins(&self) -> &'static [&'static str] {
+        &["pgoutput", "test_decoding"]
+    }
+
+    /// What a session is set to before it reads rows, in pages or from the log, so that a value has one text everywhere.
+    fn session(&self) -> Vec<String> {
+        [
+            "datestyle = 'ISO, YMD'",
+            "timezone = 'UTC'",
+            "bytea_output = 'hex'",
+            "extra_float_digits = 3",
+            "intervalstyle = 'postgres'",
+        ]
+        .map(|setting| format!("SET {setting}"))
+        .into()
+    }
+
+    /// What the session of a log reader is set to besides, where the server knows it; each may fail.
+    fn reader_session(&self) -> Vec<String> {
+        // A large transaction is then spilled to the server's disk early (measured: 8 MB of memory instead of 85).
+        vec!["SET logical_decoding_work_mem = '16MB'".to_owned()]
+    }
+
+    /// Functions and relations of the system's schemas that have one of the prefixes, as a server may list them: one text a
+    /// row. Several questions, of which the first that does not fail is answered.
+    fn system_names(&self) -> Vec<Query> {
+        let prefixes = self.prefixes();
+        prefixes
+            .iter()
+            .map(|prefix| {
+                // `_` stands for any character in LIKE, which does no harm here.
+                let like = |column: &str| {
+                    let words: Vec<String> = prefixes
+                        .iter()
+                        .map(|prefix| format!("{column} LIKE '{prefix}%'"))
+                        .collect();
+                    format!("({})", words.join(" OR "))
+                };
+                Query {
+                    sql: format!(
+                        "SELECT proname::text FROM {prefix}proc WHERE {} UNION SELECT relname::text FROM {prefix}class \
+                         WHERE {} AND relkind IN ('r', 'v')",
+                        like("proname"),
+                        like("relname")
+                    ),
+                    columns: vec![NAME],
+                }
+            })
+            .collect()
+    }
+}
+
+/// Which of the prefixes a name has on a server.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    known: BTreeSet<String>,
+    prefixes: &'static [&'static str],
+}
+
+impl Names {
+    /// The names that a server has listed.
+    pub fn new(prefixes: &'static [&'static str], known: impl IntoIterator<Item = String>) -> Self {
+        Names {
+            known: known.into_iter().collect(),
+            prefixes,
+        }
+    }
+
+    /// A name with the prefix that the server has it by; the preferred one where it has neither, so that its error tells
+    /// the name.
+    pub fn of(&self, name: &str) -> String {
+        let prefixed = |prefix: &&str| format!("{prefix}{name}");
+        let mut all = self.prefixes.iter().map(prefixed);
+        let there = all.clone().find(|name| self.known.contains(name));
+        there.or_else(|| all.next()).unwrap_or_else(|| name.to_owned())
+    }
+
+    /// Whether the server has it.
+    pub fn has(&self, name: &str) -> bool {
+        self.known.contains(&self.of(name))
+    }
+}
+
+/// The texts, with the names that a server has.
+#[derive(Clone, Debug)]
+pub struct Statements {
+    names: Names,
+}
+
+impl Statements {
+    /// With these names.
+    pub fn new(names: Names) -> Self {
+        Statements { names }
+    }
+
+    /// The names.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    fn of(&self, name: &str) -> String {
+        self.names.of(name)
+    }
+
+    /// An LSN as an integer.
+    fn number(lsn: &str) -> String {
+        format!("({lsn} - '0/0'::pg_lsn)::bigint")
+    }
+
+    /// Whether the server is a standby: one integer, 1 or 0.
+    pub fn is_standby(&self) -> Query {
+        Query {
+            sql: format!("SELECT CASE WHEN {}() THEN 1 ELSE 0 END", self.of("is_in_recovery")),
+            columns: vec![ColumnSpec::Int],
+        }
+    }
+
+    /// Which log this is, one integer: the identifier that a database cluster is made with; negative ones are large
+    /// positive ones. A slot that was carried over a fail-over goes on in the same log.
+    pub fn system_identifier(&self) -> Query {
+        Query {
+            sql: format!("SELECT system_identifier FROM {}()", self.of("control_system")),
+            columns: vec![ColumnSpec::Int],
+        }
+    }
+
+    /// The log's end: up to where it is flushed, up to where it is inserted, and the newest transaction (64 bits, one that
+    /// had not begun to commit); integers.
+    pub fn log_end(&self) -> Query {
+        Query {
+            sql: format!(
+                "SELECT {}, {}, txid_snapshot_xmax(txid_current_snapshot())",
+                Self::number(&format!("{}()", self.of("current_wal_flush_lsn"))),
+                Self::number(&format!("{}()", self.of("current_wal_insert_lsn"))),
+            ),
+            columns: vec![ColumnSpec::Int; 3],
+        }
+    }
+
+    /// Which transactions a SELECT sees now, as one text `xmin:xmax:xid,xid,…`.
+    pub fn snapshot(&self) -> Query {
+        Query {
+            sql: "SELECT txid_current_snapshot()::text".to_owned(),
+            columns: vec![ColumnSpec::LongText],
+        }
+    }
+
+    /// The sessions that transactions (64 bits) run in that may not be over: transaction modulo 2^32, a description. A
+    /// prepared transaction has none.
+    pub fn sessions(&self) -> Query {
+        Query {
+            sql: format!(
+                "SELECT backend_xid::text::bigint, 'pid ' || pid || coalesce(' of user ' || usename, '') || \
+                 coalesce(', waiting for ' || wait_event, '') FROM {} WHERE backend_xid IS NOT NULL",
+                self.of("stat_activity")
+            ),
+            columns: vec![ColumnSpec::Int, ColumnSpec::Text { bytes: 1024 }],
+        }
+    }
+
+    /// Makes a slot. Not undone by a rollback. The result: where the log can be read from, an integer.
+    pub fn create_slot(&self, slot: &str, plugin: &str, temporary: bool) -> Query {
+        self.made(&format!(
+            "{}({}, {}, {temporary})",
+            self.of("create_logical_replication_slot"),
+            text(slot),
+            text(plugin)
+        ))
+    }
+
+    /// Makes a temporary slot that stands where another one stands. The result: where that is, an integer.
+    pub fn copy_slot(&self, from: &str, to: &str) -> Query {
+        self.made(&format!(
+            "{}({}, {}, true)",
+            self.of("copy_logical_replication_slot"),
+            text(from),
+            text(to)
+        ))
+    }
+
+    /// Name and LSN in their order, whatever they are called.
+    fn made(&self, call: &str) -> Query {
+        Query {
+            sql: format!("SELECT {} FROM {call} AS made(name, lsn)", Self::number("made.lsn")),
+            columns: vec![ColumnSpec::Int],
+        }
+    }
+
+    /// Drops a slot that nobody uses.
+    pub fn drop_slot(&self, slot: &str) -> String {
+        format!("SELECT {}({})", self.of("drop_replication_slot"), text(slot))
+    }
+
+    /// Moves a slot: what commits before `to` does not come from it any more.
+    pub fn advance_slot(&self, slot: &str, to: Lsn) -> String {
+        format!(
+            "SELECT 1 FROM {}({}, {}::pg_lsn)",
+            self.of("replication_slot_advance"),
+            text(slot),
+            text(&lsn(to))
+        )
+    }
+
+    /// What there is to know of a slot, in the columns of [`status`]; no row if it is not there. Columns that the server's
+    /// version does not have are NULL.
+    pub fn slot_status(&self, slot: &str) -> Query {
+        let word = |name: &str| format!("row_to_json(s)->>'{name}'");
+        let place = |name: &str| Self::number(&format!("s.{name}"));
+        let columns = [
+            "s.plugin::text".to_owned(),
+            "s.slot_type::text".to_owned(),
+            "s.database::text".to_owned(),
+            "s.active_pid::bigint".to_owned(),
+            place("restart_lsn"),
+            place("confirmed_flush_lsn"),
+            word("wal_status"),
+            format!("({})::bigint", word("safe_wal_size")),
+            word("invalidation_reason"),
+            Self::number(&format!("{}()", self.of("current_wal_insert_lsn"))),
+            format!(
+                "(SELECT a.application_name || coalesce(' from ' || a.client_addr::text, '') || ', ' || a.state FROM {} a \
+                 WHERE a.pid = s.active_pid)",
+                self.of("stat_activity")
+            ),
+        ];
+        Query {
+            sql: format!(
+                "SELECT {} FROM {} s WHERE s.slot_name = {}",
+                columns.join(", "),
+                self.of("replication_slots"),
+                text(slot)
+            ),
+            columns: vec![
+                WORD,
+                WORD,
+                NAME,
+                ColumnSpec::Int,
+                ColumnSpec::Int,
+                ColumnSpec::Int,
+                WORD,
+                ColumnSpec::Int,
+                WORD,
+                ColumnSpec::Int,
+                ColumnSpec::Text { bytes: 1024 },
+            ],
+        }
+    }
+
+    /// What the server is set to that capture needs: name and value, texts; and how many slots there are (`slots`).
+    pub fn settings(&self) -> Query {
+        Query {
+            sql: format!(
+                "SELECT name::text, setting::text FROM {} WHERE name IN ('wal_level', 'max_replication_slots', \
+                 'max_wal_senders', 'server_version_num', 'server_encoding', 'client_encoding') \
+                 UNION ALL SELECT 'slots', count(*)::text FROM {}",
+                self.of("settings"),
+                self.of("replication_slots")
+            ),
+            columns: vec![NAME, WORD],
+        }
+    }
+
+    /// A call that hands out and consumes what a slot has, at most `changes` and what is left of the transaction that they
+    /// end in; in the columns of [`changes`]. `options`: names and values for the plugin. `with_ends`: the rows that end
+    /// transactions come first, once more; for plugins whose rows that begin one do not say where it ends.
+    pub fn changes(&self, slot: &str, changes: u64, call: PluginCall<'_>) -> Query {
+        let mut arguments = format!("{}, NULL, {changes}", text(slot));
+        for (name, value) in call.options {
+            let _ = write!(arguments, ", {}, {}", text(name), text(value));
+        }
+        let function = match call.binary {
+            true => self.of("logical_slot_get_binary_changes"),
+            false => self.of("logical_slot_get_changes"),
+        };
+        let columns = format!("{}, xid::text::bigint, data", Self::number("lsn"));
+        let sql = match call.with_ends {
+            None => format!("SELECT 1, {columns} FROM {function}({arguments}) AS c(lsn, xid, data)"),
+            // UNION ALL of two scans of one materialised result gives one after the other.
+            Some(ends) => format!(
+                "WITH c(lsn, xid, data) AS (SELECT * FROM {function}({arguments})) \
+                 SELECT 0, {columns} FROM c WHERE {ends} UNION ALL SELECT 1, {columns} FROM c"
+            ),
+        };
+        Query {
+            sql,
+            columns: vec![
+                ColumnSpec::Int,
+                ColumnSpec::Int,
+                ColumnSpec::Int,
+                match call.binary {
+                    true => ColumnSpec::LongBinary,
+                    false => ColumnSpec::LongText,
+                },
+            ],
+        }
+    }
+
+    /// Writes a message into the log; a transactional one commits and so pushes the log to disk.
+    pub fn message(&self, transactional: bool, prefix: &str, content: &str) -> String {
+        format!(
+            "SELECT 1 FROM {}({transactional}, {}, {})",
+            self.of("logical_emit_message"),
+            text(prefix),
+            text(content)
+        )
+    }
+
+    /// The tables of a publication as its owner listed them (partitions only where they were named): schema and name; no
+    /// row if there is no such publication or it is empty.
+    pub fn publication_tables(&self, publication: &str) -> Query {
+        Query {
+            sql: format!(
+                "SELECT n.nspname::text, c.relname::text FROM {} p JOIN {} r ON r.prpubid = p.oid \
+                 JOIN {} c ON c.oid = r.prrelid JOIN {} n ON n.oid = c.relnamespace WHERE p.pubname = {}",
+                self.of("publication"),
+                self.of("publication_rel"),
+                self.of("class"),
+                self.of("namespace"),
+                text(publication)
+            ),
+            columns: vec![NAME, NAME],
+        }
+    }
+
+    /// A publication: 1 if it is for all tables; 1 each if it publishes inserts, updates, deletes, truncates; 1 if changes
+    /// of partitions come under their root; integers. No row if it is not there.
+    pub fn publication(&self, publication: &str) -> Query {
+        let flag = |name: &str| format!("CASE WHEN (row_to_json(p)->>'{name}')::boolean THEN 1 ELSE 0 END");
+        let flags = [
+            "puballtables",
+            "pubinsert",
+            "pubupdate",
+            "pubdelete",
+            "pubtruncate",
+            "pubviaroot",
+        ]
+        .map(flag);
+        Query {
+            sql: format!(
+                "SELECT {} FROM {} p WHERE p.pubname = {}",
+                flags.join(", "),
+                self.of("publication"),
+                text(publication)
+            ),
+            columns: vec![ColumnSpec::Int; 6],
+        }
+    }
+
+    /// Makes a publication for these tables; never for all, since that makes users' own UPDATE and DELETE fail on tables
+    /// without a replica identity.
+    pub fn create_publication(&self, dialect: &dyn Dialect, publication: &str, tables: &[TableName]) -> String {
+        let mut sql = "CREATE PUBLICATION ".to_owned();
+        dialect.push_name(publication, &mut sql);
+        sql.push_str(" FOR TABLE ");
+        push_tables(dialect, tables, &mut sql);
+        sql
+    }
+
+    /// Adds tables to a publication.
+    pub fn extend_publication(&self, dialect: &dyn Dialect, publication: &str, tables: &[TableName]) -> String {
+        let mut sql = "ALTER PUBLICATION ".to_owned();
+        dialect.push_name(publication, &mut sql);
+        sql.push_str(" ADD TABLE ");
+        push_tables(dialect, tables, &mut sql);
+        sql
+    }
+
+    /// Drops a publication.
+    pub fn drop_publication(&self, dialect: &dyn Dialect, publication: &str) -> String {
+        let mut sql = "DROP PUBLICATION ".to_owned();
+        dialect.push_name(publication, &mut sql);
+        sql
+    }
+
+    /// The partitions of all levels below these tables, by the tables' numbers, one at least: number of the partition, of
+    /// the table, schema, name.
+    pub fn partitions_of(&self, roots: &[u64]) -> Query {
+        let roots: Vec<String> = roots.iter().map(u64::to_string).collect();
+        let (class, inherits) = (self.of("class"), self.of("inherits"));
+        Query {
+            sql: format!(
+                "WITH RECURSIVE t(id, root) AS (SELECT oid, oid FROM {class} WHERE oid IN ({}) \
+                 UNION ALL SELECT c.oid, t.root FROM t JOIN {inherits} i ON i.inhparent = t.id \
+                 JOIN {class} c ON c.oid = i.inhrelid WHERE c.relispartition) \
+                 SELECT t.id::bigint, t.root::bigint, n.nspname::text, c.relname::text FROM t \
+                 JOIN {class} c ON c.oid = t.id JOIN {} n ON n.oid = c.relnamespace WHERE t.id <> t.root",
+                roots.join(", "),
+                self.of("namespace")
+            ),
+            columns: vec![ColumnSpec::Int, ColumnSpec::Int, NAME, NAME],
+        }
+    }
+
+    /// The number of a table by its name, and the name of one by its number: number, schema, name. No row where there is
+    /// none now.
+    pub fn relation(&self, relation: Relation<'_>) -> Query {
+        let condition = match relation {
+            Relation::Number(number) => format!("c.oid = {number}"),
+            Relation::Name { schema, name } => {
+                format!("n.nspname = {} AND c.relname = {}", text(schema), text(name))
+            }
+        };
+        Query {
+            sql: format!(
+                "SELECT c.oid::bigint, n.nspname::text, c.relname::text FROM {} c JOIN {} n ON n.oid = c.relnamespace \
+                 WHERE {condition}",
+                self.of("class"),
+                self.of("namespace")
+            ),
+            columns: vec![ColumnSpec::Int, NAME, NAME],
+        }
+    }
+}
+
+/// A table as a log may know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation<'a> {
+    /// By its number.
+    Number(u64),
+    /// By its name.
+    Name {
+        /// Its schema.
+        schema: &'a str,
+        /// Its name there.
+        name: &'a str,
+    },
+}
+
+/// How a plugin is called.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PluginCall<'a> {
+    /// Names and values of its options.
+    pub options: &'a [(&'a str, &'a str)],
+    /// Whether its output is bytes; else text, which the server brings into the client's character set.
+    pub binary: bool,
+    /// A condition on `data` for the rows that end a transaction, where these are wanted first.
+    pub with_ends: Option<&'a str>,
+}
+
+/// The columns of [`Statements::changes`], by number.
+pub mod changes {
+    /// 0 in the rows that end transactions and come first once more; integer.
+    pub const PART: usize = 0;
+    /// Where the row stands; integer.
+    pub const LSN: usize = 1;
+    /// Its transaction, 32 bits; integer.
+    pub const XID: usize = 2;
+    /// What the plugin says; text or bytes.
+    pub const DATA: usize = 3;
+}
+
+/// The columns of [`Statements::slot_status`], by number.
+pub mod status {
+    /// The output plugin; text, NULL for a physical slot.
+    pub const PLUGIN: usize = 0;
+    /// `logical` or `physical`; text.
+    pub const KIND: usize = 1;
+    /// The database that it belongs to; text.
+    pub const DATABASE: usize = 2;
+    /// The process that uses it; integer or NULL.
+    pub const PID: usize = 3;
+    /// The log is kept from here on; integer, NULL if it is kept no more.
+    pub const RESTART: usize = 4;
+    /// What commits before here does not come any more; integer.
+    pub const CONFIRMED: usize = 5;
+    /// `reserved`, `extended`, `unreserved`, `lost`; text, NULL before version 13.
+    pub const WAL_STATUS: usize = 6;
+    /// How many bytes may be written before the slot is in danger; integer, NULL without a limit.
+    pub const SAFE_BYTES: usize = 7;
+    /// Why it cannot be used any more; text or NULL.
+    pub const INVALIDATION: usize = 8;
+    /// Where the log ends; integer.
+    pub const LOG_END: usize = 9;
+    /// The session that uses it, for a person; text or NULL.
+    pub const SESSION: usize = 10;
+}
+
+fn push_tables(dialect: &dyn Dialect, tables: &[TableName], sql: &mut String) {
+    for (number, table) in tables.iter().enumerate() {
+        if number > 0 {
+            sql.push_str(", ");
+        }
+        dialect.push_table(table, sql);
+    }
+}
+
+/// A text literal that means the same whatever `standard_conforming_strings` is.
+fn text(text: &str) -> String {
+    let doubled = text.replace('\'', "''");
+    match doubled.contains('\\') {
+        true => format!("E'{}'", doubled.replace('\\', "\\\\")),
+        false => format!("'{doubled}'"),
+    }
+}
+
+/// An LSN as the server writes it.
+pub fn lsn(lsn: Lsn) -> String {
+    format!("{:X}/{:X}", lsn.0 >> 32, lsn.0 & u64::from(u32::MAX))
+}
+
+/// An LSN as the server writes it, or as a plain number.
+pub fn parse_lsn(text: &str) -> Option<Scn> {
+    let number = match text.split_once('/') {
+        Some((high, low)) => {
+            let half = |text| u32::from_str_radix(text, 16).ok().map(u64::from);
+            half(high)? << 32 | half(low)?
+        }
+        None => text.parse().ok()?,
+    };
+    Some(Scn(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_the_prefix_that_the_server_has_it_by() {
+        let known = ["pg_class", "sys_class", "sys_replication_slots"].map(str::to_owned);
+        let names = Names::new(&["pg_", "sys_"], known);
+        assert_eq!(names.of("class"), "pg_class");
+        assert_eq!(names.of("replication_slots"), "sys_replication_slots");
+        assert_eq!(names.of("publication"), "pg_publication");
+        assert!(names.has("replication_slots") && !names.has("publication"));
+    }
+
+    #[test]
+    fn lsns_are_read_as_they_are_written() {
+        for number in [0, 1, 0xDEAD_BEEF, 0x1_0000_0000, 0x12_3456_789A] {
+            assert_eq!(parse_lsn(&lsn(Lsn(number))), Some(Scn(number)));
+            assert_eq!(parse_lsn(&number.to_string()), Some(Scn(number)));
+        }
+        assert_eq!(lsn(Lsn(0x16_B374_D848)), "16/B374D848");
+        for wrong in ["", "/", "1/", "g/1", "1/1/1", "-1", "1/123456789"] {
+            assert_eq!(parse_lsn(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn texts_mean_themselves() {
+        assert_eq!(text("it's"), "'it''s'");
+        assert_eq!(text("a\\'b"), "E'a\\\\''b'");
+    }
+}
