@@ -1,21 +1,6 @@
--- What the tests stand on: asking the log, and saying what is wrong. Knows nothing of any connector.
-CREATE EXTENSION dblink SCHEMA public;
-CREATE SCHEMA kit;
+\ir ../../kit.sql
 
-CREATE FUNCTION kit.check(passed boolean, what text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF passed IS NOT TRUE THEN
-    RAISE EXCEPTION 'FAILED: %', what;
-  END IF;
-END $$;
-
-CREATE FUNCTION kit.same(actual anycompatible, expected anycompatible, what text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  IF actual IS DISTINCT FROM expected THEN
-    RAISE EXCEPTION E'FAILED: %\n--- actual\n%\n--- expected\n%', what, actual, expected;
-  END IF;
-END $$;
-
+-- What the stand-in's tests stand on: asking the log.
 -- The position now, once all up to it can be mined.
 CREATE FUNCTION kit.here() RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -51,15 +36,6 @@ BEGIN
   CALL dbms_logmnr.end_logmnr();
 END $$;
 
--- What a call answers: 'ok', or its error's text.
-CREATE FUNCTION kit.outcome(command text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-  EXECUTE command;
-  RETURN 'ok';
-EXCEPTION WHEN OTHERS THEN
-  RETURN SQLERRM;
-END $$;
-
 -- The transactions of one schema told line by line, xids named t1, t2, … in order of appearance. Others (the server's own) are
 -- left out unless listed.
 CREATE FUNCTION kit.story(schema text, low bigint, high bigint DEFAULT 0, extra bigint[] DEFAULT '{}', options int DEFAULT 2128) RETURNS text
@@ -72,24 +48,3 @@ LANGUAGE sql AS $$
   SELECT string_agg(concat_ws(' ', n.name, m."OPERATION", CASE WHEN "ROLL_BACK" = 1 THEN '(undo)' END, "SQL_REDO"), E'\n' ORDER BY place)
   FROM m JOIN named n USING (xid)
 $$;
-
--- Sessions of their own.
-CREATE FUNCTION kit.open(name text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM public.dblink_connect(name, current_setting('kit.connection'));
-END $$;
-CREATE FUNCTION kit.run(name text, command text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM public.dblink_exec(name, command);
-END $$;
-CREATE FUNCTION kit.ask(name text, query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-  answer text;
-BEGIN
-  SELECT a INTO answer FROM public.dblink(name, query) d(a text);
-  RETURN answer;
-END $$;
-CREATE FUNCTION kit.close(name text) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM public.dblink_disconnect(name);
-END $$;
