@@ -34,6 +34,7 @@ test-rust: setup
 
 test-stand-in: setup
 	sql/logminer/test/run.sh
+	sql/kingbase/test/run.sh
 
 test-java: setup
 	scripts/test-java.sh $(FLINK2)
