@@ -29,6 +29,7 @@ fn column(name: &str, kind: ColumnType) -> Column {
         kind,
         nullable: true,
         is_virtual: false,
+        collated: false,
     }
 }
 

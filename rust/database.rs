@@ -64,6 +64,7 @@ impl Database {
         let endpoint = Endpoint {
             hostname: config.hostname.clone(),
             port: config.port,
+            database: None,
             username: config.username.clone(),
             password: config.password.clone(),
             connect_timeout: config.connect_timeout,

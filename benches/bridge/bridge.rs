@@ -139,6 +139,7 @@ fn codec() -> Codec {
                 kind,
                 nullable: name != "ID",
                 is_virtual: false,
+                collated: false,
             })
             .into(),
         key: vec![0],

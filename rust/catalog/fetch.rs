@@ -10,6 +10,9 @@ use crate::row::value::Value;
 const NUMBER_BYTES: usize = 140;
 const TIME_BYTES: usize = 64;
 
+/// Of a type whose texts have any length.
+const SHOWN_BYTES: usize = 1 << 30;
+
 /// A column as it stands in a SELECT whose result is fetched by its [`spec`].
 pub(crate) fn selected(dialect: &dyn Dialect, column: &Column) -> String {
     let mut selected = String::new();
@@ -31,6 +34,7 @@ pub(crate) fn spec(column: &Column) -> Result<ColumnSpec> {
         } => ColumnSpec::Text {
             bytes: 4 * *length as usize,
         },
+        ColumnType::Shown { .. } => ColumnSpec::Text { bytes: SHOWN_BYTES },
         ColumnType::Text { length: None, .. } => ColumnSpec::LongText,
         ColumnType::Binary { length: Some(length) } => ColumnSpec::Binary {
             bytes: *length as usize,

@@ -1,6 +1,6 @@
 //! Which tables there are of those that a job means.
 
-use crate::catalog::pattern::{Fit, TablePatterns};
+use crate::catalog::pattern::{Fit, NameCase, TablePatterns};
 use crate::dialect::{Dialect, Query};
 use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{Connection, Field};
@@ -29,7 +29,11 @@ pub fn find(connection: &mut Connection, dialect: &dyn Dialect, wanted: &TablePa
 
 fn try_find(connection: &mut Connection, dialect: &dyn Dialect, wanted: &TablePatterns) -> Result<Found> {
     let flags = rows(connection, &dialect.names_have_case())?;
-    let cased = flags.first().and_then(|row| row.first()).and_then(Field::int) == Some(1);
+    let case = match flags.first().and_then(|row| row.first()).and_then(Field::int) {
+        Some(1) => NameCase::Upper,
+        Some(2) => NameCase::Lower,
+        _ => NameCase::Ignored,
+    };
     let mut all = Vec::new();
     for row in rows(connection, &dialect.tables())? {
         let [Field::Text(schema), Field::Text(name)] = &row[..] else {
@@ -43,7 +47,7 @@ fn try_find(connection: &mut Connection, dialect: &dyn Dialect, wanted: &TablePa
     all.sort_unstable();
     all.dedup();
     let fitting = |wanted_fit: Fit| {
-        let fits = |table: &&TableName| wanted.fit(&table.schema, &table.name, cased) == wanted_fit;
+        let fits = |table: &&TableName| wanted.fit(&table.schema, &table.name, case) == wanted_fit;
         all.iter().filter(fits).cloned().collect::<Vec<_>>()
     };
     let found = Found {
@@ -51,7 +55,7 @@ fn try_find(connection: &mut Connection, dialect: &dyn Dialect, wanted: &TablePa
         but_for_case: fitting(Fit::ButForCase),
     };
     if found.tables.is_empty() {
-        return Err(nothing(wanted, cased, &all, &found.but_for_case));
+        return Err(nothing(wanted, case, &all, &found.but_for_case));
     }
     Ok(found)
 }
@@ -61,16 +65,17 @@ fn rows(connection: &mut Connection, query: &Query) -> Result<Vec<Vec<Field>>> {
 }
 
 /// The error that there is no such table, with what the user may have meant.
-fn nothing(wanted: &TablePatterns, cased: bool, all: &[TableName], but_for_case: &[TableName]) -> Error {
+fn nothing(wanted: &TablePatterns, case: NameCase, all: &[TableName], but_for_case: &[TableName]) -> Error {
     let mut text = format!("no table matches {wanted}");
     let in_schema: Vec<&TableName> = all
         .iter()
-        .filter(|table| wanted.schema.fit(&table.schema, cased) == Fit::Yes)
+        .filter(|table| wanted.schema.fit(&table.schema, case) == Fit::Yes)
         .collect();
     if !but_for_case.is_empty() {
         let names = listed(but_for_case.iter().map(TableName::to_string));
+        let bare = if case == NameCase::Lower { "lower" } else { "upper" };
         text += &format!(
-            "; case apart there is {names}: a name in double quotes is exact, one without means upper-case letters"
+            "; case apart there is {names}: a name in double quotes is exact, one without means {bare}-case letters"
         );
     } else if !in_schema.is_empty() {
         let names = listed(in_schema.iter().map(|table| table.to_string()));

@@ -77,7 +77,8 @@ impl KeyCodec {
                 ErrorKind::Catalog("the table has neither a primary key nor a unique key of NOT NULL columns".into());
             return Err(Error::from(kind).on(&table.name));
         }
-        let has_text = columns.iter().any(|column| matches!(column.kind, Kind::Text(_)));
+        let is_text = |&column: &usize| matches!(table.columns[column].kind, ColumnType::Text { .. });
+        let has_text = table.key.iter().any(is_text);
         Ok(KeyCodec {
             make: make(&columns),
             ordered: !has_text || table.text_order.charset.is_some(),
@@ -261,6 +262,7 @@ fn kind(column: &ColumnType, text: &TextOrder) -> Option<Kind> {
             length: Some(_),
             padded,
         } => Kind::Text(text::Form::new(text, *padded)),
+        ColumnType::Shown { ordered: true } => Kind::Text(text::Form::new(&TextOrder::BYTES, false)),
         ColumnType::Binary { length: Some(_) } => Kind::Bytes,
         ColumnType::Date => Kind::Date,
         ColumnType::Time { .. } => Kind::Time,
@@ -272,6 +274,7 @@ fn kind(column: &ColumnType, text: &TextOrder) -> Option<Kind> {
         ColumnType::Float { .. }
         | ColumnType::Text { length: None, .. }
         | ColumnType::Binary { length: None }
+        | ColumnType::Shown { ordered: false }
         | ColumnType::Unsupported(_) => return None,
     })
 }

@@ -160,6 +160,7 @@ fn columns(
                 kind: dialect.column_type(&described),
                 nullable: text(nullable)?.trim() != "N",
                 is_virtual: dialect.is_virtual(&described),
+                collated: dialect.is_collated(&described),
                 name,
             })
         })

@@ -11,6 +11,7 @@ pub mod text_order;
 
 use std::sync::Arc;
 
+pub use crate::dialect::page::KeyColumn;
 pub use crate::dialect::{ColumnType, IntervalField};
 pub use find::{Found, find};
 pub use load::{load, version, versions};
@@ -67,6 +68,16 @@ pub struct Partition {
 }
 
 impl Table {
+    /// The key's columns as statements have them, in the key's order.
+    pub fn key_columns(&self) -> Vec<KeyColumn<'_>> {
+        let columns = self.key.iter().map(|&column| &self.columns[column]);
+        let columns = columns.map(|column| KeyColumn {
+            name: &column.name,
+            collated: column.collated,
+        });
+        columns.collect()
+    }
+
     /// Puts a column of the key first in the key's order; case counts where two of them differ in nothing else.
     ///
     /// # Errors
@@ -110,4 +121,6 @@ pub struct Column {
     pub nullable: bool,
     /// Whether it is computed from others: the log need not hold its value.
     pub is_virtual: bool,
+    /// Whether the database orders its texts otherwise than by their bytes, unless it is told to.
+    pub collated: bool,
 }

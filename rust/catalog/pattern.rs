@@ -35,6 +35,28 @@ pub enum Fit {
     Yes,
 }
 
+/// What case means in the names of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameCase {
+    /// Nothing, in any of them.
+    Ignored,
+    /// It tells names apart; one without quotes means upper-case letters.
+    Upper,
+    /// It tells names apart; one without quotes means lower-case letters.
+    Lower,
+}
+
+impl NameCase {
+    /// Whether a name is what SQL makes of it where it stands without quotes.
+    fn is_bare(self, name: &str) -> bool {
+        match self {
+            NameCase::Ignored => true,
+            NameCase::Upper => !name.bytes().any(|byte| byte.is_ascii_lowercase()),
+            NameCase::Lower => !name.bytes().any(|byte| byte.is_ascii_uppercase()),
+        }
+    }
+}
+
 /// The tables of a job.
 #[derive(Clone, Debug)]
 pub struct TablePatterns {
@@ -45,9 +67,9 @@ pub struct TablePatterns {
 }
 
 impl TablePatterns {
-    /// How a table's two names stand to the patterns. `cased`: the database tells names apart by case.
-    pub fn fit(&self, schema: &str, table: &str, cased: bool) -> Fit {
-        self.schema.fit(schema, cased).min(self.table.fit(table, cased))
+    /// How a table's two names stand to the patterns.
+    pub fn fit(&self, schema: &str, table: &str, case: NameCase) -> Fit {
+        self.schema.fit(schema, case).min(self.table.fit(table, case))
     }
 }
 
@@ -80,10 +102,9 @@ impl NamePattern {
         })
     }
 
-    /// How a name stands to the pattern. `cased`: the database tells names apart by case; without that, no case counts
-    /// anywhere.
-    pub fn fit(&self, name: &str, cased: bool) -> Fit {
-        let fits = self.alternatives.iter().map(|alternative| alternative.fit(name, cased));
+    /// How a name stands to the pattern.
+    pub fn fit(&self, name: &str, case: NameCase) -> Fit {
+        let fits = self.alternatives.iter().map(|alternative| alternative.fit(name, case));
         fits.max().unwrap_or(Fit::No)
     }
 }
@@ -95,21 +116,20 @@ impl fmt::Display for NamePattern {
 }
 
 impl Alternative {
-    fn fit(&self, name: &str, cased: bool) -> Fit {
+    fn fit(&self, name: &str, case: NameCase) -> Fit {
         let (alike, case_fits) = match self {
             Alternative::Exact(exact) => (exact.to_lowercase() == name.to_lowercase(), exact == name),
             Alternative::Pattern { any_case, cased } => (
                 any_case.is_match(name),
                 match cased {
                     Some(cased) => cased.is_match(name),
-                    // What SQL reads without quotes is upper-case in the dictionary.
-                    None => !name.bytes().any(|byte| byte.is_ascii_lowercase()),
+                    None => case.is_bare(name),
                 },
             ),
         };
         match alike {
             false => Fit::No,
-            true if !cased || case_fits => Fit::Yes,
+            true if case == NameCase::Ignored || case_fits => Fit::Yes,
             true => Fit::ButForCase,
         }
     }
@@ -209,7 +229,7 @@ mod tests {
     }
 
     fn matches(text: &str, name: &str) -> bool {
-        pattern(text).fit(name, true) == Fit::Yes
+        pattern(text).fit(name, NameCase::Upper) == Fit::Yes
     }
 
     /// What SQL means by a name, with and without quotes.
@@ -218,14 +238,28 @@ mod tests {
         for text in ["orders", "ORDERS", "Orders"] {
             assert!(matches(text, "ORDERS"), "{text}");
             for other in ["orders", "Orders"] {
-                assert_eq!(pattern(text).fit(other, true), Fit::ButForCase, "{text} {other}");
-                assert_eq!(pattern(text).fit(other, false), Fit::Yes, "{text} {other}");
+                assert_eq!(
+                    pattern(text).fit(other, NameCase::Upper),
+                    Fit::ButForCase,
+                    "{text} {other}"
+                );
+                assert_eq!(pattern(text).fit(other, NameCase::Ignored), Fit::Yes, "{text} {other}");
             }
         }
         assert!(matches("\"orders\"", "orders") && !matches("\"orders\"", "ORDERS"));
-        assert_eq!(pattern("\"orders\"").fit("ORDERS", true), Fit::ButForCase);
-        assert_eq!(pattern("\"orders\"").fit("ORDERS", false), Fit::Yes);
+        assert_eq!(pattern("\"orders\"").fit("ORDERS", NameCase::Upper), Fit::ButForCase);
+        assert_eq!(pattern("\"orders\"").fit("ORDERS", NameCase::Ignored), Fit::Yes);
         assert!(matches("订单", "订单") && matches("\"Grün\"", "Grün"));
+    }
+
+    #[test]
+    fn names_without_quotes_are_read_as_the_server_folds_them() {
+        for text in ["orders", "ORDERS", "Orders"] {
+            assert_eq!(pattern(text).fit("orders", NameCase::Lower), Fit::Yes, "{text}");
+            assert_eq!(pattern(text).fit("Orders", NameCase::Lower), Fit::ButForCase, "{text}");
+        }
+        assert_eq!(pattern("\"Orders\"").fit("Orders", NameCase::Lower), Fit::Yes);
+        assert_eq!(pattern("(?-i)Ord.*").fit("Orders", NameCase::Lower), Fit::Yes);
     }
 
     /// F27
@@ -233,7 +267,7 @@ mod tests {
     fn a_pattern_matches_whole_names_and_underscore_and_percent_are_plain() {
         assert!(matches("class_item", "CLASS_ITEM"));
         for other in ["X_CLASS_ITEM", "CLASSXITEM", "CLASS_ITEM2", "CLASS_ITEM\n"] {
-            assert_eq!(pattern("class_item").fit(other, true), Fit::No, "{other}");
+            assert_eq!(pattern("class_item").fit(other, NameCase::Upper), Fit::No, "{other}");
         }
         assert!(matches("(a|class)_item", "CLASS_ITEM") && !matches("(a|class)_item", "X_CLASS_ITEM"));
         assert!(matches("a|class_item", "CLASS_ITEM") && !matches("class|item", "CLASS_ITEM"));
@@ -267,8 +301,8 @@ mod tests {
         for name in ["ORDERS", "item_1", "SHARD_A", "shard_A", "A", "", "|"] {
             assert!(!matches(all, name), "{name}");
         }
-        assert_eq!(pattern("(?-i)shard_.").fit("SHARD_A", true), Fit::ButForCase);
-        assert_eq!(pattern("(?-i)shard_.").fit("SHARD_A", false), Fit::Yes);
+        assert_eq!(pattern("(?-i)shard_.").fit("SHARD_A", NameCase::Upper), Fit::ButForCase);
+        assert_eq!(pattern("(?-i)shard_.").fit("SHARD_A", NameCase::Ignored), Fit::Yes);
     }
 
     #[test]

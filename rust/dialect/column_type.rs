@@ -68,6 +68,11 @@ pub enum ColumnType {
         /// The one with the smallest; the same one if there is no other.
         last: IntervalField,
     },
+    /// Another type, whose values are the texts that the database writes for them.
+    Shown {
+        /// Whether the database orders them by the bytes of that text, and takes only equal texts for equal.
+        ordered: bool,
+    },
     /// A type that is not captured: its name in the dictionary, and why.
     Unsupported(String),
 }

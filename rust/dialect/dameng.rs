@@ -46,6 +46,7 @@ impl Dialect for Dameng {
             connect_timeout: endpoint.connect_timeout,
             statement_timeout: endpoint.statement_timeout,
             stream_long_values: false,
+            session: Vec::new(),
             classify,
         }
     }

@@ -4,10 +4,13 @@
 pub mod by_key;
 mod column_type;
 pub mod dameng;
+pub mod kingbase;
 mod literal;
 pub mod mining;
 pub mod page;
+pub mod postgres;
 pub mod slots;
+pub mod visibility;
 
 pub use column_type::{ColumnType, IntervalField};
 pub use literal::Literal;
@@ -45,6 +48,8 @@ pub struct Endpoint {
     pub hostname: String,
     /// `port`.
     pub port: u16,
+    /// `database-name`; `None` takes the one that every server has, or there are none.
+    pub database: Option<String>,
     /// `username`.
     pub username: String,
     /// `password`.
@@ -102,6 +107,13 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// Appends what cuts a result to `rows` rows behind the first `skip` ones.
     fn push_limit(&self, rows: usize, skip: usize, out: &mut String);
 
+    /// Appends a column of a key as rows are compared and ordered by it: bytewise where it is text. The table is the
+    /// statement's only one.
+    fn push_key(&self, table: &TableName, column: &page::KeyColumn<'_>, out: &mut String) {
+        let _ = table;
+        self.push_name(column.name, out);
+    }
+
     /// The database's name, for the metadata column of that name: text.
     fn database_name(&self) -> Query;
 
@@ -112,7 +124,8 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// The partitions that lie directly below these tables, by the tables' numbers, one at least: number and name.
     fn partitions(&self, of: &[u64]) -> Query;
 
-    /// One integer: 1 if names are told apart by case, and those without quotes mean upper-case ones.
+    /// One integer: 1 if names are told apart by case, and those without quotes mean upper-case ones; 2 if they mean
+    /// lower-case ones; else no case counts.
     fn names_have_case(&self) -> Query;
 
     /// The tables' schema and name, the number that the log names each of them by, and a number whose low four bytes
@@ -143,6 +156,12 @@ pub trait Dialect: fmt::Debug + Send + Sync {
 
     /// Whether a column is computed from others, so that its value need not stand in the log.
     fn is_virtual(&self, column: &DictionaryColumn) -> bool {
+        let _ = column;
+        false
+    }
+
+    /// Whether the database orders a column's texts otherwise than by their bytes, unless it is told to.
+    fn is_collated(&self, column: &DictionaryColumn) -> bool {
         let _ = column;
         false
     }

@@ -58,6 +58,15 @@ impl<'a> Bounds<'a> {
     }
 }
 
+/// A column of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyColumn<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Whether it is text that the database orders otherwise than by its bytes, unless it is told to.
+    pub collated: bool,
+}
+
 /// A page to read.
 #[derive(Clone, Copy, Debug)]
 pub struct PageRequest<'a> {
@@ -66,7 +75,7 @@ pub struct PageRequest<'a> {
     /// The columns that are wanted, as [`Dialect::push_selected`] writes them.
     pub columns: &'a [String],
     /// The key's columns, in the key's order.
-    pub key: &'a [&'a str],
+    pub key: &'a [KeyColumn<'a>],
     /// Which rows.
     pub segment: Segment<'a>,
     /// At most so many.
@@ -78,7 +87,7 @@ pub fn page(dialect: &dyn Dialect, request: &PageRequest<'_>) -> String {
     let mut out = String::from("SELECT ");
     out.push_str(&request.columns.join(", "));
     push_from(dialect, request.table, request.key, &request.segment, &mut out);
-    push_order(dialect, request.key, &mut out);
+    push_order(dialect, request.table, request.key, &mut out);
     dialect.push_limit(request.rows, 0, &mut out);
     out
 }
@@ -96,30 +105,26 @@ pub fn cut(dialect: &dyn Dialect, request: &PageRequest<'_>, skip: usize) -> Str
     let mut out = String::from("SELECT ");
     out.push_str(&request.columns.join(", "));
     push_from(dialect, request.table, request.key, &request.segment, &mut out);
-    push_order(dialect, request.key, &mut out);
+    push_order(dialect, request.table, request.key, &mut out);
     dialect.push_limit(1, skip, &mut out);
     out
 }
 
 /// How many rows a segment has.
-pub fn count(dialect: &dyn Dialect, table: &TableName, key: &[&str], segment: &Segment<'_>) -> String {
+pub fn count(dialect: &dyn Dialect, table: &TableName, key: &[KeyColumn<'_>], segment: &Segment<'_>) -> String {
     let mut out = String::from("SELECT COUNT(*)");
     push_from(dialect, table, key, segment, &mut out);
     out
 }
 
-fn push_list(dialect: &dyn Dialect, names: &[&str], out: &mut String) {
-    for (number, name) in names.iter().enumerate() {
+fn push_order(dialect: &dyn Dialect, table: &TableName, key: &[KeyColumn<'_>], out: &mut String) {
+    out.push_str(" ORDER BY ");
+    for (number, column) in key.iter().enumerate() {
         if number > 0 {
             out.push_str(", ");
         }
-        dialect.push_name(name, out);
+        dialect.push_key(table, column, out);
     }
-}
-
-fn push_order(dialect: &dyn Dialect, key: &[&str], out: &mut String) {
-    out.push_str(" ORDER BY ");
-    push_list(dialect, key, out);
 }
 
 fn push_from_table(dialect: &dyn Dialect, table: &TableName, out: &mut String) {
@@ -127,13 +132,13 @@ fn push_from_table(dialect: &dyn Dialect, table: &TableName, out: &mut String) {
     dialect.push_table(table, out);
 }
 
-fn push_from(dialect: &dyn Dialect, table: &TableName, key: &[&str], segment: &Segment<'_>, out: &mut String) {
+fn push_from(dialect: &dyn Dialect, table: &TableName, key: &[KeyColumn<'_>], segment: &Segment<'_>, out: &mut String) {
     push_from_table(dialect, table, out);
     let mut word = " WHERE ";
     let mut push = |column: usize, operator: &str, value: &Literal| {
         out.push_str(word);
         word = " AND ";
-        dialect.push_name(key[column], out);
+        dialect.push_key(table, &key[column], out);
         out.push_str(operator);
         dialect.push_literal(value, out);
     };

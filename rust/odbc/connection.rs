@@ -43,7 +43,7 @@ impl Connection {
     /// Opens a connection.
     ///
     /// # Errors
-    /// `Connect`, without the connection string and the password.
+    /// `Connect`, without the connection string and the password; `Statement` for one that the connection begins with.
     pub fn open(settings: &ConnectionSettings) -> Result<Self> {
         let text = settings.connection_string();
         let braced = format!("{{{}}}", settings.password.reveal().replace('}', "}}"));
@@ -89,6 +89,9 @@ impl Connection {
             if set.is_err() {
                 log::warn!("the driver does not know statement timeouts; a call that hangs has to be cancelled");
             }
+        }
+        for statement in &settings.session {
+            opened.execute(statement)?;
         }
         Ok(opened)
     }

@@ -50,6 +50,8 @@ pub struct ConnectionSettings {
     pub statement_timeout: Option<Duration>,
     /// Read long columns row by row, whatever the driver claims: for drivers that claim more than they can.
     pub stream_long_values: bool,
+    /// Statements that each connection begins with.
+    pub session: Vec<String>,
     /// Says what a driver's message means.
     pub classify: Classify,
 }
@@ -104,6 +106,7 @@ mod tests {
             connect_timeout: Duration::from_secs(1),
             statement_timeout: None,
             stream_long_values: false,
+            session: Vec::new(),
             classify: by_sqlstate,
         };
         assert_eq!(

@@ -74,6 +74,7 @@ impl Conversion {
             ColumnType::Boolean => From::Boolean,
             ColumnType::Integer { .. } | ColumnType::Decimal { .. } => From::Number,
             ColumnType::Text { padded, .. } => From::Text { padded: *padded },
+            ColumnType::Shown { .. } => From::Text { padded: false },
             ColumnType::TimestampZoned { .. } | ColumnType::TimestampLocal { .. } => From::Instant,
             ColumnType::TimeZoned { .. } => From::TimeZoned,
             ColumnType::Interval { first, last } => From::Interval {

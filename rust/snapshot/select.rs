@@ -100,11 +100,11 @@ impl PageTable {
         })
     }
 
-    fn sql(&self, dialect: &dyn Dialect, keys: &KeyCodec, segment: Segment<'_>, rows: usize) -> String {
+    fn sql(&self, dialect: &dyn Dialect, segment: Segment<'_>, rows: usize) -> String {
         let request = PageRequest {
             table: &self.table.name,
             columns: &self.selected(dialect),
-            key: &keys.names(),
+            key: &self.table.key_columns(),
             segment,
             rows,
         };
@@ -178,7 +178,7 @@ impl PageReader {
         for segment in bounds.segments() {
             // The row behind the page's last one says whether the chunk goes on.
             let missing = limit.rows.max(1).saturating_add(1) - into.len();
-            let sql = plan.sql(&*self.dialect, keys, segment, missing);
+            let sql = plan.sql(&*self.dialect, segment, missing);
             let next = reading.segment(&mut self.connection, &sql, missing, &mut self.values, into)?;
             if next.is_some() {
                 return Ok(next);

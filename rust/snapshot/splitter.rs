@@ -110,7 +110,7 @@ impl<'t> Splitter<'t> {
         let request = PageRequest {
             table: &self.table.name,
             columns: &self.selected,
-            key: &self.keys.names(),
+            key: &self.table.key_columns(),
             segment: *segment,
             rows: 1,
         };
@@ -131,7 +131,7 @@ impl<'t> Splitter<'t> {
     }
 
     fn count(&self, connection: &mut Connection, segment: &Segment<'_>) -> Result<usize> {
-        let sql = count(self.dialect, &self.table.name, &self.keys.names(), segment);
+        let sql = count(self.dialect, &self.table.name, &self.table.key_columns(), segment);
         let rows = connection.rows(&sql, &[ColumnSpec::Int])?;
         let count = rows.first().and_then(|row| row.first()).and_then(Field::int);
         count

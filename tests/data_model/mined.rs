@@ -36,6 +36,7 @@ pub fn captured() -> Vec<CapturedTable> {
         kind,
         nullable: false,
         is_virtual: false,
+        collated: false,
     };
     let integer = || ColumnType::Integer { bits: 64 };
     let large = || ColumnType::Text {

@@ -30,6 +30,7 @@ fn table() -> CapturedTable {
         kind,
         nullable: true,
         is_virtual: false,
+        collated: false,
     };
     CapturedTable::whole(Arc::new(Table {
         name: Arc::new(TableName {

@@ -65,6 +65,7 @@ pub fn table(columns: impl IntoIterator<Item = (String, ColumnType)>) -> Table {
                 kind,
                 nullable: true,
                 is_virtual: false,
+                collated: false,
             })
             .collect(),
         key: vec![0],

@@ -33,6 +33,7 @@ pub fn captured() -> Vec<Arc<Table>> {
             kind,
             nullable: true,
             is_virtual: false,
+            collated: false,
         })
         .collect();
     let table = |name| {

@@ -56,6 +56,7 @@ fn table() -> Arc<Table> {
             kind: ColumnType::Integer { bits: 64 },
             nullable: false,
             is_virtual: false,
+            collated: false,
         }],
         key: vec![0],
         partitions: Vec::new(),

@@ -7,6 +7,7 @@
 #![allow(dead_code)]
 
 pub mod key_kinds;
+pub mod postgres;
 pub mod stand_in;
 
 use std::io::Write;
@@ -27,6 +28,11 @@ pub struct Server {
 impl Server {
     /// Makes and starts a server with its own data.
     pub fn start() -> Server {
+        Server::start_with(&[])
+    }
+
+    /// The same with settings of its own.
+    pub fn start_with(settings: &[&str]) -> Server {
         let directory = directory("server");
         std::fs::create_dir(&directory).unwrap();
         let stop = shell(as_server_user("pg_ctl").args(["stop", "-m", "immediate", "-w", "-D"]));
@@ -55,8 +61,9 @@ impl Server {
             .unwrap()
             .write_all(
                 format!(
-                    "listen_addresses = ''\nunix_socket_directories = '{}'\nport = {PORT}\nfsync = off\n",
-                    server.directory.display()
+                    "listen_addresses = ''\nunix_socket_directories = '{}'\nport = {PORT}\nfsync = off\n{}\n",
+                    server.directory.display(),
+                    settings.join("\n")
                 )
                 .as_bytes(),
             )
@@ -67,6 +74,24 @@ impl Server {
             .arg("-D")
             .arg(&data));
         server
+    }
+
+    /// Where its socket is: what a job has for a host name.
+    pub fn host(&self) -> String {
+        self.directory.display().to_string()
+    }
+
+    /// Kills the server as a power cut would, and starts it again.
+    pub fn crash(&self) {
+        let data = self.directory.join("data");
+        run(as_server_user("pg_ctl")
+            .args(["stop", "-m", "immediate", "-w", "-D"])
+            .arg(&data));
+        run(as_server_user("pg_ctl")
+            .args(["start", "-w", "-t", "60", "-l"])
+            .arg(self.directory.join("log"))
+            .arg("-D")
+            .arg(&data));
     }
 
     /// The one server that the tests of a file share.
@@ -85,6 +110,7 @@ impl Server {
             connect_timeout: Duration::from_secs(30),
             statement_timeout: None,
             stream_long_values: false,
+            session: Vec::new(),
             classify: by_sqlstate,
         }
     }

@@ -54,6 +54,7 @@ impl StandIn {
         Endpoint {
             hostname: self.connection["HOST"].clone(),
             port: self.connection["PORT"].parse().unwrap(),
+            database: None,
             username: self.connection["USER"].clone(),
             password: Secret::new(self.connection["PASSWORD"].clone()),
             connect_timeout: Duration::from_secs(30),

@@ -68,6 +68,7 @@ fn table(kind: ColumnType) -> Table {
             kind,
             nullable: true,
             is_virtual: false,
+            collated: false,
         }],
         key: vec![0],
         text_order: Default::default(),

@@ -18,6 +18,7 @@ fn codec_by(text_order: TextOrder, kinds: &[ColumnType]) -> KeyCodec {
         kind: kind.clone(),
         nullable: false,
         is_virtual: false,
+        collated: false,
     });
     KeyCodec::new(&Table {
         name: Arc::new(TableName {
@@ -467,6 +468,7 @@ fn keys_of_another_make_are_refused_by_name() {
             kind,
             nullable: false,
             is_virtual: false,
+            collated: false,
         };
         let table = Table {
             name: Arc::new(TableName {
@@ -592,6 +594,7 @@ fn tables_that_cannot_be_cut_are_refused_by_name() {
             kind,
             nullable: false,
             is_virtual: false,
+            collated: false,
         }],
         key,
         partitions: Vec::new(),

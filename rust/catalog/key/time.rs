@@ -22,7 +22,7 @@ pub(super) fn push_timestamp(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The instant, whatever zone it is written in: `… ±hh:mm`.
+/// The instant, whatever zone it is written in: `… ±hh[:mm]`.
 pub(super) fn push_zoned(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let sign = text
         .iter()
@@ -30,8 +30,13 @@ pub(super) fn push_zoned(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
         .filter(|&at| at > 10)?;
     let (local, offset) = text.split_at(sign);
     let offset_minutes = match offset {
-        [sign, h1, h2, b':', m1, m2] => {
-            let minutes = number(&[*h1, *h2])? * 60 + number(&[*m1, *m2])?;
+        [sign, h1, h2, minutes @ ..] => {
+            let minutes = match minutes {
+                [] => 0,
+                [b':', m1, m2] => number(&[*m1, *m2])?,
+                _ => return None,
+            };
+            let minutes = number(&[*h1, *h2])? * 60 + minutes;
             if *sign == b'-' { -minutes } else { minutes }
         }
         _ => return None,

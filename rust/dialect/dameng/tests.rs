@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::dialect::mining::{Mining, MiningFault, Operation};
-use crate::dialect::page::{Bounds, PageRequest, count, cut, page};
+use crate::dialect::page::{Bounds, KeyColumn, PageRequest, count, cut, page};
 use crate::error::ErrorKind;
 use crate::odbc::Secret;
 use crate::position::{Scn, Xid};
@@ -27,6 +27,7 @@ fn connections_take_the_vendors_driver_and_every_odbc_option_wins() {
     let mut endpoint = Endpoint {
         hostname: "db".into(),
         port: 5236,
+        database: None,
         username: "U".into(),
         password: Secret::new("P"),
         connect_timeout: Duration::from_secs(30),
@@ -120,6 +121,10 @@ fn a_timestamp_with_a_zone_is_selected_with_its_offset() {
     );
 }
 
+fn key() -> [KeyColumn<'static>; 3] {
+    ["A", "B", "C"].map(|name| KeyColumn { name, collated: false })
+}
+
 #[test]
 fn pages_and_cuts() {
     let number = |digits: &str| Literal::Number(digits.into());
@@ -130,7 +135,7 @@ fn pages_and_cuts() {
             let request = PageRequest {
                 table: &table,
                 columns: &["\"ID\"".to_owned(), "\"v\"".to_owned()],
-                key: &["A", "B", "C"][..bounds.lower.map_or(1, <[Literal]>::len)],
+                key: &key()[..bounds.lower.map_or(1, <[Literal]>::len)],
                 segment,
                 rows: 101,
             };
@@ -173,7 +178,7 @@ fn pages_and_cuts() {
             &PageRequest {
                 table: &table,
                 columns: &["\"A\"".to_owned()],
-                key: &["A", "B", "C"],
+                key: &key(),
                 segment,
                 rows: 0,
             },
@@ -182,7 +187,7 @@ fn pages_and_cuts() {
         r#"SELECT "A" FROM "BIZ"."It's" WHERE "A" = 1 AND "B" > 'x' ORDER BY "A", "B", "C" LIMIT 1 OFFSET 8096"#
     );
     assert_eq!(
-        count(&Dameng, &table, &["A", "B", "C"], &segment),
+        count(&Dameng, &table, &key(), &segment),
         r#"SELECT COUNT(*) FROM "BIZ"."It's" WHERE "A" = 1 AND "B" > 'x'"#
     );
 }

@@ -65,7 +65,7 @@ fn fits(column: &ColumnType, kind: FlinkType) -> bool {
                 | F::VarChar { .. }
         ),
         ColumnType::Float { .. } => matches!(kind, F::Float | F::Double),
-        ColumnType::Text { .. } => matches!(kind, F::Char { .. } | F::VarChar { .. }),
+        ColumnType::Text { .. } | ColumnType::Shown { .. } => matches!(kind, F::Char { .. } | F::VarChar { .. }),
         ColumnType::Binary { .. } => matches!(kind, F::Binary { .. } | F::VarBinary { .. }),
         ColumnType::Time { .. } => matches!(kind, F::Time { .. }),
         ColumnType::Date | ColumnType::Timestamp { .. } => {
@@ -86,7 +86,7 @@ fn possible(column: &ColumnType) -> &'static str {
             "TINYINT, SMALLINT, INT, BIGINT, DECIMAL, FLOAT, DOUBLE, STRING, VARCHAR, CHAR, BOOLEAN"
         }
         ColumnType::Float { .. } => "FLOAT, DOUBLE",
-        ColumnType::Text { .. } => "STRING, VARCHAR, CHAR",
+        ColumnType::Text { .. } | ColumnType::Shown { .. } => "STRING, VARCHAR, CHAR",
         ColumnType::Binary { .. } => "BYTES, VARBINARY, BINARY",
         ColumnType::Time { .. } => "TIME",
         ColumnType::Date | ColumnType::Timestamp { .. } => "TIMESTAMP, TIMESTAMP_LTZ, DATE",
@@ -104,6 +104,7 @@ fn describe(column: &ColumnType) -> &'static str {
         ColumnType::Float { .. } => "a floating-point number",
         ColumnType::Text { length: None, .. } => "a large text",
         ColumnType::Text { .. } => "text",
+        ColumnType::Shown { .. } => "of a type that is shown as text",
         ColumnType::Binary { length: None } => "a large binary",
         ColumnType::Binary { .. } => "binary",
         ColumnType::Date => "a date",

@@ -19,7 +19,10 @@ pub fn natural(column: &ColumnType) -> Option<FlinkType> {
         ColumnType::Decimal { precision, scale } => decimal(precision, scale),
         ColumnType::Float { bits: ..=32 } => FlinkType::Float,
         ColumnType::Float { .. } => FlinkType::Double,
-        ColumnType::Text { .. } | ColumnType::TimeZoned { .. } | ColumnType::Interval { .. } => STRING,
+        ColumnType::Text { .. }
+        | ColumnType::Shown { .. }
+        | ColumnType::TimeZoned { .. }
+        | ColumnType::Interval { .. } => STRING,
         ColumnType::Binary { .. } => FlinkType::VarBinary { length: UNBOUNDED },
         ColumnType::Date => FlinkType::Date,
         ColumnType::Time { precision } => FlinkType::Time { precision },
@@ -141,6 +144,7 @@ mod tests {
                 kind,
                 nullable: false,
                 is_virtual: false,
+                collated: false,
             })
             .expect("a declaration");
             assert_eq!(declared.kind().ok(), expected);

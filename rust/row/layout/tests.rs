@@ -19,6 +19,7 @@ fn table(columns: &[(&str, ColumnType)]) -> Table {
                 kind: kind.clone(),
                 nullable: true,
                 is_virtual: false,
+                collated: false,
             })
             .collect(),
         key: vec![0],

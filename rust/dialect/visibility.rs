@@ -1,0 +1,43 @@
+//! What databases have in common that say which transactions a SELECT saw: the statements of exact pages (design 4.5).
+//! Places in the log are numbers of bytes.
+
+use crate::dialect::{Dialect, Query};
+use crate::position::{TransactionSnapshot, Xid};
+use crate::split::TableName;
+
+/// The statements by which a page is exact, and its snapshot phase with it.
+pub trait Visibility: Dialect {
+    /// 1 where the server follows another one, so that it does not know which transactions are open; else 0.
+    fn is_standby(&self) -> Query;
+
+    /// Where the next record of the log will stand, written or not: one integer.
+    fn log_end(&self) -> Query;
+
+    /// Up to where the log would outlive a crash: one integer.
+    fn durable_end(&self) -> Query;
+
+    /// Begins a transaction that changes nothing: its number, an integer.
+    fn own_transaction(&self) -> Query;
+
+    /// Below which number every transaction is over: one integer.
+    fn oldest_open(&self) -> Query;
+
+    /// Who holds transactions open that began before this one, a text each.
+    fn open_before(&self, xid: Xid) -> Query;
+
+    /// Begins a transaction whose SELECTs all see the same rows of these tables, in their shapes of now, by statements one
+    /// after the other. What they see is not decided yet.
+    fn begin_snapshot(&self, table: &TableName) -> Vec<String>;
+
+    /// What the SELECTs of this transaction see, a text for [`Visibility::snapshot`], and [`Visibility::log_end`] behind it.
+    fn seen(&self) -> Query;
+
+    /// Reads the text of [`Visibility::seen`].
+    fn snapshot(&self, text: &str) -> Option<TransactionSnapshot>;
+
+    /// Ends that transaction.
+    fn end_snapshot(&self) -> String;
+
+    /// Writes a record that takes the log's durable end along.
+    fn push_log(&self) -> Query;
+}
