@@ -343,7 +343,7 @@ impl Stream {
     fn is_behind(&self, event: &SchemaEvent) -> bool {
         self.filter
             .as_ref()
-            .is_some_and(|filter| filter.all_behind(&event.change.table, &self.tables, event.place.scn))
+            .is_some_and(|filter| filter.all_behind(&event.change.table, &self.tables, &event.head, event.place.scn))
     }
 
     /// The rows downstream are of a table that is there no more, or not by its name.

@@ -385,13 +385,17 @@ impl Assigner {
         self.stream.is_some()
     }
 
-    /// The oldest place of the log that the finished ranges need; `None` without one, and once the stream split, which
-    /// then says what it needs, is out.
+    /// The oldest place of the log that the finished ranges need, or the place that the stream was told to begin at; `None`
+    /// without one, and once the stream split, which then says what it needs, is out.
     pub fn smallest_mine_from(&self) -> Option<Scn> {
         if self.is_streaming() {
             return None;
         }
-        self.mine_from.keys().next().copied()
+        let from = match self.start {
+            Start::Tables { from: Some(from) } => Some(from.scn),
+            _ => None,
+        };
+        self.mine_from.keys().next().copied().into_iter().chain(from).min()
     }
 
     /// The kept ranges, ascending by table and key: the order in which they go to the stream's reader.

@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::log::{LogReader, Patience};
 use crate::position::{Position, Scn};
 use crate::row::RowCodec;
-use crate::snapshot::PageSource;
+use crate::snapshot::page::{RoundLimits, Rounds};
+use crate::snapshot::{PageRounds, PageSource};
 use crate::split::TableName;
 use crate::unavailable::Completion;
 
@@ -59,6 +60,19 @@ pub trait Capture: Send {
     /// # Errors
     /// Database errors.
     fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)>;
+
+    /// What closes the pages of a snapshot: by correction, unless the database has another way.
+    ///
+    /// # Errors
+    /// Those of [`Capture::log_for_snapshot`].
+    fn rounds(&mut self, limits: RoundLimits) -> Result<Box<dyn PageRounds>> {
+        let (log, position) = self.log_for_snapshot()?;
+        let rounds = Rounds::new(log, self.codec(), position, limits);
+        Ok(Box::new(match self.completion(limits.visibility) {
+            Some(completion) => rounds.completing(completion),
+            None => rounds,
+        }))
+    }
 
     /// Opens the log at a pair.
     ///

@@ -16,6 +16,8 @@ use crate::snapshot::page::ClosedPage;
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
     parts: VecDeque<Part>,
+    /// Bytes that their pages take.
+    bytes: usize,
     next: Option<Delivery>,
 }
 
@@ -40,6 +42,7 @@ impl Leaving {
     /// The first rows of a page go out behind what is here; `last`: the page ends with them.
     pub(super) fn push_part(&mut self, id: PageId, page: ClosedPage, rows: usize, last: bool) {
         if rows > 0 || last {
+            self.bytes += page.rows.size();
             self.parts.push_back(Part {
                 id,
                 page: Arc::new(page),
@@ -47,6 +50,11 @@ impl Leaving {
                 end: rows,
             });
         }
+    }
+
+    /// Bytes of the pages that are not all in deliveries.
+    pub(super) fn size(&self) -> usize {
+        self.bytes
     }
 
     /// Makes the next delivery, unless it is made already. Whether there is one; `batches` is the number of the last batch.
@@ -86,7 +94,7 @@ impl Leaving {
         });
         part.first = end;
         if end == part.end {
-            self.parts.pop_front();
+            self.bytes -= self.parts.pop_front().map_or(0, |part| part.page.rows.size());
         }
         Ok(true)
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 
 use crate::error::{ErrorKind, Result};
+use crate::position::Point;
 use crate::reader::threads::Threads;
 use crate::reader::worker::panicked;
 use crate::snapshot::page::PageTicket;
@@ -21,11 +22,13 @@ pub(super) struct PageTask {
     pub(super) chunk: Chunk,
 }
 
-/// A page that was read: its rows and the first key that was not.
+/// A page that was read: its rows, the first key that was not, and which transactions it contains, where that is known.
 pub(super) struct PageRead {
     pub(super) task: PageTask,
-    pub(super) rows: Result<(PageRows, Option<Key>)>,
+    pub(super) rows: Result<ReadRows>,
 }
+
+type ReadRows = (PageRows, Option<Key>, Option<Point>);
 
 /// Threads that end when this is dropped, each behind the page that it is reading.
 pub(super) struct PageThreads {
@@ -116,8 +119,8 @@ impl PageThreads {
     }
 }
 
-fn read(source: &mut dyn PageSource, chunk: &Chunk, limit: PageLimit) -> Result<(PageRows, Option<Key>)> {
+fn read(source: &mut dyn PageSource, chunk: &Chunk, limit: PageLimit) -> Result<ReadRows> {
     let mut rows = PageRows::default();
-    let rest = source.select(chunk, limit, &mut rows)?;
-    Ok((rows, rest))
+    let (rest, point) = source.read_page(chunk, limit, &mut rows)?;
+    Ok((rows, rest, point))
 }

@@ -155,9 +155,13 @@ impl Counts {
         self.rate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A round was closed; the figures are those of its log reader.
-    pub(super) fn round_closed(&self, pages: usize, figures: Figures) {
+    /// Pages are closed.
+    pub(super) fn pages_closed(&self, pages: usize) {
         self.pages.fetch_add(pages as u64, Ordering::Relaxed);
+    }
+
+    /// A round was closed; the figures are those of its log reader.
+    pub(super) fn round_closed(&self, figures: Figures) {
         self.rounds.fetch_add(1, Ordering::Relaxed);
         self.note_round(0);
         self.logs[0].note(figures);

@@ -13,14 +13,14 @@ use crate::reader::pages::{PageRead, PageTask, PageThreads};
 use crate::reader::progress::SnapshotProgress;
 use crate::reader::state::{PageEnd, PageId};
 use crate::reader::worker::{At, Output, Worker, internal};
-use crate::snapshot::PageSource;
-use crate::snapshot::page::{ClosedPage, Rounds};
+use crate::snapshot::page::{ClosedPage, SelectedPage};
+use crate::snapshot::{PageRounds, PageSource};
 use crate::split::{Chunk, TableName};
 use crate::stop::RealClock;
 
 /// What the snapshot phase holds open.
 pub(super) struct Snapshot {
-    rounds: Rounds,
+    rounds: Box<dyn PageRounds>,
     threads: PageThreads,
     tables: HashMap<Arc<TableName>, u32>,
     /// Of tables without a key, which wait for the round to be closed.
@@ -55,12 +55,8 @@ type Begun = HashMap<Chunk, PageId>;
 impl Snapshot {
     /// Opens the log for it; connections for pages are opened as pages come.
     pub(super) fn open(worker: &Worker, capture: &mut dyn Capture) -> Result<Self> {
-        let (log, position) = capture.log_for_snapshot()?;
         let limits = worker.limits;
-        let mut rounds = Rounds::new(log, capture.codec(), position, limits.rounds);
-        if let Some(completion) = capture.completion(limits.rounds.visibility) {
-            rounds = rounds.completing(completion);
-        }
+        let mut rounds = capture.rounds(limits.rounds)?;
         if let Some(mine_from) = worker.shared.lock().smallest_mine_from {
             rounds.keep(mine_from);
         }
@@ -155,23 +151,12 @@ impl Worker {
         let mut pending = VecDeque::from([chunk]);
         while !pending.is_empty() {
             self.fill(snapshot, capture, &mut pending, &mut begun)?;
-            // So no more than two rounds are held.
-            self.send_leaving()?;
+            self.send_leaving(snapshot.rounds.leaving_at_close())?;
             let closed = snapshot.rounds.close(&mut snapshot.clock)?;
-            self.shared
-                .counts
-                .round_closed(closed.pages.len(), snapshot.rounds.figures());
+            self.shared.counts.round_closed(snapshot.rounds.figures());
             self.shared.counts.note_unavailable(0, snapshot.rounds.unavailable());
             self.shared.note_headroom(snapshot.rounds.headroom());
-            for page in closed.pages {
-                let id = begun
-                    .remove(&page.chunk)
-                    .ok_or_else(|| internal("a page of no begun chunk was closed"))?;
-                snapshot
-                    .progress
-                    .page_closed(page.rows.len(), page.rows.row_bytes(), page.rest.is_none());
-                self.leave(id, page)?;
-            }
+            self.leave_closed(snapshot, closed.pages, &mut begun)?;
             snapshot.progress.round_closed();
             snapshot.progress.tell(snapshot.rounds.figures());
             self.shared.counts.note_nulled(capture.codec().nulled_values());
@@ -198,7 +183,7 @@ impl Worker {
         snapshot.follow_shapes(self, capture);
         let mut failed: Vec<(u32, Chunk, Error)> = Vec::new();
         loop {
-            let mut more = !snapshot.rounds.is_full() && failed.is_empty();
+            let mut more = !snapshot.rounds.is_full(self.leaving.size()) && failed.is_empty();
             while more && snapshot.threads.is_free() {
                 let chunk = match pending.pop_front() {
                     Some(chunk) => chunk,
@@ -241,10 +226,19 @@ impl Worker {
                     rows,
                 } = snapshot.threads.take(page);
                 match rows {
-                    Ok((rows, rest)) => {
+                    Ok((rows, rest, point)) => {
                         self.shared.counts.page_read(rows.len());
-                        snapshot.rounds.add_page(ticket, table, chunk, rows, rest)?;
+                        let page = SelectedPage {
+                            table,
+                            chunk,
+                            rows,
+                            rest,
+                            point,
+                        };
+                        snapshot.rounds.add_page(ticket, page)?;
                         self.shared.counts.note_round(snapshot.rounds.size());
+                        let closed = snapshot.rounds.take_closed();
+                        self.leave_closed(snapshot, closed, begun)?;
                     }
                     // Its columns may be others by now.
                     Err(error) if matches!(error.kind(), ErrorKind::Statement { retryable: false, .. }) => {
@@ -254,6 +248,19 @@ impl Worker {
                 }
             }
         }
+    }
+
+    fn leave_closed(&mut self, snapshot: &mut Snapshot, pages: Vec<ClosedPage>, begun: &mut Begun) -> Result<()> {
+        self.shared.counts.pages_closed(pages.len());
+        for page in pages {
+            let id = begun
+                .remove(&page.chunk)
+                .ok_or_else(|| internal("a page of no begun chunk was closed"))?;
+            let (rows, bytes) = (page.rows.len(), page.rows.row_bytes());
+            snapshot.progress.page_closed(rows, bytes, page.rest.is_none());
+            self.leave(id, page)?;
+        }
+        Ok(())
     }
 
     /// A closed page goes out from now on.
@@ -328,15 +335,15 @@ impl Worker {
             self.shared.counts.page_read(piece.len);
             self.shared.counts.page_leaves(piece.len, bytes);
             self.leaving.push_part(id, page, piece.len, last);
-            self.send_leaving()
+            self.send_leaving(0)
         })?;
         self.shared.counts.note_nulled(capture.codec().nulled_values());
         Ok(())
     }
 
-    /// Sends what is on its way out.
-    pub(super) fn send_leaving(&mut self) -> Result<()> {
-        while self.leaving.prepare(self.limits.batch, &mut self.batches)? {
+    /// Sends what is on its way out, until no more than so many bytes of it are left.
+    pub(super) fn send_leaving(&mut self, most: usize) -> Result<()> {
+        while (most == 0 || self.leaving.size() > most) && self.leaving.prepare(self.limits.batch, &mut self.batches)? {
             if let Some(delivery) = self.leaving.take() {
                 self.send(Ok(Output::Delivery(delivery)))?;
             }

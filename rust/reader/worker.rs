@@ -150,7 +150,7 @@ impl Worker {
         let error = match result {
             Ok(Ok(())) => return,
             // What was read before goes out before.
-            Ok(Err(error)) => self.send_leaving().err().unwrap_or(error),
+            Ok(Err(error)) => self.send_leaving(0).err().unwrap_or(error),
             Err(panic) => panicked(&*panic),
         };
         if !self.stopped.is_stopped() {

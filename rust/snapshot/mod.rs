@@ -1,5 +1,7 @@
 //! The snapshot phase: where to cut, how a page is read and corrected, how its rows go out.
 
+pub mod barrier;
+pub mod exact;
 pub mod merge;
 pub mod page;
 pub mod select;
@@ -7,7 +9,12 @@ pub mod splitter;
 pub mod wait;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::Figures;
+use crate::position::{Point, Position, Scn};
+use crate::snapshot::page::{ClosedPage, ClosedRound, PageTicket, SelectedPage};
+use crate::snapshot::wait::Clock;
 use crate::split::{Chunk, Key};
+use crate::unavailable::Counts;
 
 /// Where a page ends, whichever comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +105,7 @@ impl PageRows {
     }
 }
 
-/// Reads pages over a connection of its own: plain SELECTs under read-committed.
+/// Reads pages over a connection of its own.
 pub trait PageSource: Send {
     /// Reads the first page of what is left of a chunk, in key order, and returns the first key that was not read, or
     /// `None` if nothing of the chunk is left behind the page.
@@ -106,6 +113,19 @@ pub trait PageSource: Send {
     /// # Errors
     /// Database errors; values that do not fit.
     fn select(&mut self, chunk: &Chunk, limit: PageLimit, into: &mut PageRows) -> Result<Option<Key>>;
+
+    /// The same, and which transactions the page contains, where the database tells: it needs no correction then.
+    ///
+    /// # Errors
+    /// Those of [`PageSource::select`].
+    fn read_page(
+        &mut self,
+        chunk: &Chunk,
+        limit: PageLimit,
+        into: &mut PageRows,
+    ) -> Result<(Option<Key>, Option<Point>)> {
+        Ok((self.select(chunk, limit, into)?, None))
+    }
 
     /// Reads a table that has no key by one SELECT and hands its rows on in pieces, in the order in which they come. Their
     /// keys are numbers of eight bytes, ascending from the chunk's lower bound on, whatever was read there before.
@@ -122,6 +142,66 @@ pub trait PageSource: Send {
         let kind = ErrorKind::Internal("this source reads tables by their keys only".into());
         Err(Error::from(kind).on(&chunk.table))
     }
+}
+
+/// How the pages of one reader come to equal their parts of the tables at points, and what the log phase needs of it.
+pub trait PageRounds: Send {
+    /// Says that the log phase will mine from `mine_from` on (a range restored from a checkpoint).
+    fn keep(&mut self, mine_from: Scn);
+
+    /// Gets ready for a SELECT that starts from now on; its page comes back by [`PageRounds::add_page`] before the round
+    /// is closed.
+    ///
+    /// # Errors
+    /// `LogGone`, `NotVisible`, `LogBehind`, `Closed`; database errors.
+    fn begin_page(&mut self, clock: &mut dyn Clock) -> Result<PageTicket>;
+
+    /// Gets ready for a SELECT of rows that go out as they come. They contain all transactions up to the position
+    /// returned, and any of the later ones; with it comes what [`ClosedPage::mine_from`] says of a page.
+    ///
+    /// # Errors
+    /// Those of [`PageRounds::begin_page`].
+    fn begin_uncorrected(&mut self, clock: &mut dyn Clock) -> Result<(Position, Scn)>;
+
+    /// Checks that the log which the log phase will need is still there.
+    ///
+    /// # Errors
+    /// `LogGone`; database errors.
+    fn check_kept(&mut self) -> Result<()>;
+
+    /// Takes a page.
+    ///
+    /// # Errors
+    /// `Internal` for rows out of order; database errors.
+    fn add_page(&mut self, ticket: PageTicket, page: SelectedPage) -> Result<()>;
+
+    /// Whether no further page may be begun before the round is closed; `leaving`: bytes of closed pages whose rows are
+    /// still on their way out.
+    fn is_full(&self, leaving: usize) -> bool;
+
+    /// Bytes of closed pages that may still be on their way out when a round is closed.
+    fn leaving_at_close(&self) -> usize;
+
+    /// Bytes that the pages hold which are not closed.
+    fn size(&self) -> usize;
+
+    /// Pages that are closed already, if any can be before the round is.
+    fn take_closed(&mut self) -> Vec<ClosedPage>;
+
+    /// Closes the round: all pages that were begun are in.
+    ///
+    /// # Errors
+    /// `LogBehind`, `Closed`, values of changes that do not fit; database errors. The round is lost then.
+    fn close(&mut self, clock: &mut dyn Clock) -> Result<ClosedRound>;
+
+    /// What a log reader that closes pages has done and what it holds.
+    fn figures(&self) -> Figures;
+
+    /// Bytes of kept log before what the log phase will need of the pages closed so far.
+    fn headroom(&self) -> Option<u64>;
+
+    /// What was done about values that the log does not hold.
+    fn unavailable(&self) -> Counts;
 }
 
 /// Some rows of a table that is read whole.

@@ -10,7 +10,7 @@ use crate::position::{Point, Position, Scn};
 use crate::row::{RowCodec, RowKind, RowOrigin};
 use crate::snapshot::merge::Page;
 use crate::snapshot::wait::{Clock, Wait, go_on, until_visible};
-use crate::snapshot::{PageLimit, PageRows, PageSource};
+use crate::snapshot::{PageLimit, PageRounds, PageRows, PageSource};
 use crate::split::{Chunk, FinishedRange, Key, KeyRange};
 use crate::unavailable::{Around, Completion, Counts};
 
@@ -33,6 +33,27 @@ pub struct PageTicket {
     round: u64,
 }
 
+impl PageTicket {
+    pub(super) fn new(round: u64) -> Self {
+        PageTicket { round }
+    }
+}
+
+/// A page as it was read.
+#[derive(Debug)]
+pub struct SelectedPage {
+    /// The table's number in the reader's table list.
+    pub table: u32,
+    /// What it was read from.
+    pub chunk: Chunk,
+    /// Its rows: the first ones of the chunk.
+    pub rows: PageRows,
+    /// The first key that was not read, if any was left.
+    pub rest: Option<Key>,
+    /// Which transactions it contains, where the database tells.
+    pub point: Option<Point>,
+}
+
 /// A page that equals its part of the table at its point.
 #[derive(Debug)]
 pub struct ClosedPage {
@@ -53,6 +74,30 @@ pub struct ClosedPage {
 }
 
 impl ClosedPage {
+    /// A page that needs no correction.
+    pub(super) fn whole(table: u32, chunk: Chunk, rows: PageRows, rest: Option<Key>, point: Point) -> Self {
+        let range = KeyRange {
+            lower: chunk.range.lower.clone(),
+            upper: rest.clone().or_else(|| chunk.range.upper.clone()),
+        };
+        let rest = rest.map(|lower| Chunk {
+            table: chunk.table.clone(),
+            range: KeyRange {
+                lower: Some(lower),
+                upper: chunk.range.upper.clone(),
+            },
+        });
+        ClosedPage {
+            table,
+            range,
+            rest,
+            mine_from: point.end().scn,
+            chunk,
+            point,
+            rows,
+        }
+    }
+
     /// What is finished once so many of its rows are out; nothing before the first one.
     pub fn finished_after(&self, rows: usize) -> Option<FinishedRange> {
         if rows == 0 && !self.rows.is_empty() {
@@ -447,12 +492,69 @@ impl Rounds {
     }
 }
 
+impl PageRounds for Rounds {
+    fn keep(&mut self, mine_from: Scn) {
+        Rounds::keep(self, mine_from);
+    }
+
+    fn begin_page(&mut self, clock: &mut dyn Clock) -> Result<PageTicket> {
+        Rounds::begin_page(self, clock)
+    }
+
+    fn begin_uncorrected(&mut self, clock: &mut dyn Clock) -> Result<(Position, Scn)> {
+        Rounds::begin_uncorrected(self, clock)
+    }
+
+    fn check_kept(&mut self) -> Result<()> {
+        Rounds::check_kept(self)
+    }
+
+    fn add_page(&mut self, ticket: PageTicket, page: SelectedPage) -> Result<()> {
+        Rounds::add_page(self, ticket, page.table, page.chunk, page.rows, page.rest)
+    }
+
+    /// A round may be as large as the one before, whose rows are on their way out.
+    fn is_full(&self, _: usize) -> bool {
+        Rounds::is_full(self)
+    }
+
+    /// So that no more than two rounds are held.
+    fn leaving_at_close(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        Rounds::size(self)
+    }
+
+    /// Every page waits for the log.
+    fn take_closed(&mut self) -> Vec<ClosedPage> {
+        Vec::new()
+    }
+
+    fn close(&mut self, clock: &mut dyn Clock) -> Result<ClosedRound> {
+        Rounds::close(self, clock)
+    }
+
+    fn figures(&self) -> Figures {
+        Rounds::figures(self)
+    }
+
+    fn headroom(&self) -> Option<u64> {
+        Rounds::headroom(self)
+    }
+
+    fn unavailable(&self) -> Counts {
+        Rounds::unavailable(self)
+    }
+}
+
 fn internal(what: &str) -> Error {
     ErrorKind::Internal(what.to_owned()).into()
 }
 
 /// The merge stands on keys that ascend as the database orders them and lie where they were asked for.
-fn check_order(range: &KeyRange, rows: &PageRows, rest: Option<&Key>) -> Result<()> {
+pub(super) fn check_order(range: &KeyRange, rows: &PageRows, rest: Option<&Key>) -> Result<()> {
     let mut last: Option<&[u8]> = None;
     for number in 0..rows.len() {
         let key = rows.key(number);

@@ -68,6 +68,11 @@ impl PageReader {
         })
     }
 
+    /// The connection, for statements around the SELECTs.
+    pub fn connection_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
     /// The connection, to cancel what it is doing.
     pub fn connection(&self) -> &Connection {
         &self.connection

@@ -84,19 +84,29 @@ impl Filter {
         }
     }
 
-    /// Whether all pages of a table were read behind a record that is no transaction's (a change of its shape). Where
-    /// page and record share an scn that is not known, and the answer is no.
-    pub fn all_behind(&self, table: &TableName, tables: &[Arc<TableName>], scn: Scn) -> bool {
+    /// Whether all pages of a table were read behind a change of its shape. Where a position and the change's record share
+    /// an scn that is not known, and the answer is no.
+    pub fn all_behind(
+        &self,
+        table: &TableName,
+        tables: &[Arc<TableName>],
+        head: &TransactionHead,
+        record: Scn,
+    ) -> bool {
         let number = tables.iter().position(|name| **name == *table);
         let entries = number.map_or(&[][..], |number| &self.tables[number]);
-        !entries.is_empty() && entries.iter().all(|entry| entry.point.end().scn > scn)
+        let behind = |entry: &Entry| match &entry.point {
+            Point::Position(position) => position.scn > record,
+            point @ Point::Snapshot { .. } => point.includes(head.xid, head.commit),
+        };
+        !entries.is_empty() && entries.iter().all(behind)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::position::{CommitPosition, Xid};
+    use crate::position::{CommitPosition, Lsn, TransactionSnapshot, Xid};
     use crate::split::Key;
 
     fn table(name: &str) -> Arc<TableName> {
@@ -179,8 +189,40 @@ mod tests {
         let ranges = [range(&a, None, Some(5), 9, 0), range(&a, Some(5), None, 12, 0)];
         let tables = [a.clone(), b.clone()];
         let filter = Filter::new(&tables, &ranges).unwrap().unwrap();
-        assert!(filter.all_behind(&a, &tables, Scn(8)));
-        assert!(!filter.all_behind(&a, &tables, Scn(9)) && !filter.all_behind(&a, &tables, Scn(10)));
-        assert!(!filter.all_behind(&b, &tables, Scn(1)));
+        let behind = |table, scn| filter.all_behind(table, &tables, &head(scn + 100, 0), Scn(scn));
+        assert!(behind(&a, 8));
+        assert!(!behind(&a, 9) && !behind(&a, 10));
+        assert!(!behind(&b, 1));
+    }
+
+    /// A page that sees some of the transactions that commit in front of its end: the others' changes come.
+    #[test]
+    fn a_page_of_a_snapshot_contains_what_its_select_saw() {
+        let a = table("A");
+        let point = Point::Snapshot {
+            snapshot: TransactionSnapshot {
+                xmin: Xid(5),
+                xmax: Xid(9),
+                open: Box::new([Xid(5), Xid(7)]),
+            },
+            high: Lsn(100),
+        };
+        let ranges = [FinishedRange {
+            point,
+            ..range(&a, None, None, 0, 0)
+        }];
+        let tables = [a.clone()];
+        let filter = Filter::new(&tables, &ranges).unwrap().unwrap();
+        assert_eq!(filter.end(), Position::before(Scn(100)));
+        let of = |xid, scn| TransactionHead {
+            xid: Xid(xid),
+            ..head(scn, 0)
+        };
+        let contains = |xid, scn| filter.contains(0, b"any", &of(xid, scn)).unwrap();
+        assert!(contains(4, 99) && contains(6, 99) && contains(8, 20));
+        // Open when the SELECT looked, whatever its place; begun later; committed behind the end.
+        assert!(!contains(5, 20) && !contains(7, 99) && !contains(9, 99) && !contains(6, 100));
+        assert!(filter.all_behind(&a, &tables, &of(6, 99), Scn(200)));
+        assert!(!filter.all_behind(&a, &tables, &of(7, 99), Scn(20)));
     }
 }

@@ -94,6 +94,36 @@ impl Server {
             .arg(&data));
     }
 
+    /// A server that follows this one.
+    pub fn standby(&self) -> Server {
+        let directory = directory("standby");
+        std::fs::create_dir(&directory).unwrap();
+        let stop = shell(as_server_user("pg_ctl").args(["stop", "-m", "immediate", "-w", "-D"]));
+        let guard = guard(&directory, &format!("{stop} \"$1/data\""));
+        let standby = Server { directory, guard };
+        if is_root() {
+            run(Command::new("chown").arg("postgres").arg(&standby.directory));
+        }
+        let data = standby.directory.join("data");
+        run(as_server_user("pg_basebackup")
+            .args(["-U", "capture", "-p", PORT, "-R", "-c", "fast", "-h"])
+            .arg(&self.directory)
+            .arg("-D")
+            .arg(&data));
+        std::fs::OpenOptions::new()
+            .append(true)
+            .open(data.join("postgresql.conf"))
+            .unwrap()
+            .write_all(format!("unix_socket_directories = '{}'\n", standby.directory.display()).as_bytes())
+            .unwrap();
+        run(as_server_user("pg_ctl")
+            .args(["start", "-w", "-t", "60", "-l"])
+            .arg(standby.directory.join("log"))
+            .arg("-D")
+            .arg(&data));
+        standby
+    }
+
     /// The one server that the tests of a file share.
     pub fn shared() -> &'static Server {
         static SHARED: OnceLock<Server> = OnceLock::new();

@@ -162,6 +162,11 @@ fn the_stream_of_slots_starts_where_the_slot_does() {
     assigner.start_tables(vec![name("T")], Some(from)).unwrap();
     assigner.cut(vec![chunk("T", 0, END)]).unwrap();
     let mut assigner = Assigner::restore(&assigner.snapshot(1), settings(1)).unwrap();
+    assert_eq!(
+        assigner.smallest_mine_from(),
+        Some(Scn(3)),
+        "before the first range is there"
+    );
     assigner.register(0).unwrap();
     assigner.event(0, ToEnumerator::Request).unwrap();
     let actions = report(&mut assigner, 0, finished("T", 0, END, 8));
