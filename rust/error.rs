@@ -103,6 +103,51 @@ pub enum ErrorKind {
     /// A redo text does not follow its grammar.
     #[error("TM-3007 cannot read the redo text: {0}")]
     Redo(String),
+    /// A row of a slot does not follow its output plugin's format.
+    #[error("TM-3009 cannot read what the output plugin sent: {0}")]
+    Decoding(String),
+    /// The durable slot has moved beyond what a state needs.
+    #[error(
+        "TM-3010 slot '{slot}' was confirmed up to LSN {confirmed}, the state needs what commits from LSN {needed} on: that is \
+         gone from the slot"
+    )]
+    SlotAhead {
+        /// The slot.
+        slot: String,
+        /// Where it stands, as the server writes it.
+        confirmed: String,
+        /// What is needed, as the server writes it.
+        needed: String,
+    },
+    /// The durable slot is not there, or the log that it needs is not.
+    #[error("TM-3011 slot '{slot}' cannot be read any more: {reason}")]
+    SlotLost {
+        /// The slot.
+        slot: String,
+        /// Why.
+        reason: String,
+    },
+    /// The server may remove log that the durable slot needs at its next checkpoint.
+    #[error(
+        "TM-3012 slot '{slot}' is about to be lost (wal_status unreserved): it holds back {retained} bytes of log, more than \
+         max_slot_wal_keep_size allows"
+    )]
+    SlotUnreserved {
+        /// The slot.
+        slot: String,
+        /// What it holds back.
+        retained: u64,
+    },
+    /// Another session uses the slot.
+    #[error("TM-3013 slot '{slot}' is used by another session ({holder}), also after {seconds} s of waiting")]
+    SlotBusy {
+        /// The slot.
+        slot: String,
+        /// Which one.
+        holder: String,
+        /// How long was waited.
+        seconds: u64,
+    },
     /// A table was truncated while it is captured.
     #[error("TM-3008 the table was truncated")]
     Truncated,
@@ -199,6 +244,8 @@ impl Error {
             ErrorKind::Timeout { .. }
             | ErrorKind::LogBehind { .. }
             | ErrorKind::NotVisible { .. }
+            | ErrorKind::SlotUnreserved { .. }
+            | ErrorKind::SlotBusy { .. }
             | ErrorKind::Protocol(_)
             | ErrorKind::Closed
             | ErrorKind::Internal(_) => true,
@@ -212,6 +259,9 @@ impl Error {
             | ErrorKind::DictionaryMismatch(_)
             | ErrorKind::LoggingMode(_)
             | ErrorKind::Redo(_)
+            | ErrorKind::Decoding(_)
+            | ErrorKind::SlotAhead { .. }
+            | ErrorKind::SlotLost { .. }
             | ErrorKind::Truncated
             | ErrorKind::Value { .. }
             | ErrorKind::ValueUnavailable { .. }
@@ -253,6 +303,21 @@ impl Error {
             }
             ErrorKind::Redo(_) => {
                 "Please report the text with the server's version; it is not in a form that this version knows."
+            }
+            ErrorKind::Decoding(_) => {
+                "Please report the bytes with the names and versions of server and plugin; they are not in a form that this version knows."
+            }
+            ErrorKind::SlotAhead { .. } => {
+                "Restore a newer checkpoint or savepoint, or start the job anew without its state; the slot must be used by this job alone."
+            }
+            ErrorKind::SlotLost { .. } => {
+                "Start the job anew without its state; raise max_slot_wal_keep_size, and do not drop the slot while a state needs it."
+            }
+            ErrorKind::SlotUnreserved { .. } => {
+                "Let the job catch up, or raise max_slot_wal_keep_size; look for what slows the job down."
+            }
+            ErrorKind::SlotBusy { .. } => {
+                "Give each job a slot.name of its own; a session that is dead is ended by the server's tcp_keepalives or by pg_terminate_backend."
             }
             ErrorKind::Truncated => "Start the job anew, or set on-truncate = 'ignore' to keep the rows downstream.",
             ErrorKind::Value { .. } => {

@@ -126,6 +126,21 @@ pub struct TransactionSnapshot {
 }
 
 impl TransactionSnapshot {
+    /// Reads `xmin:xmax:xid,xid,…`, as `txid_current_snapshot()` writes it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let xid = |text: &str| text.parse().ok().map(Xid);
+        let mut parts = text.trim().split(':');
+        let (xmin, xmax, open) = (xid(parts.next()?)?, xid(parts.next()?)?, parts.next()?);
+        let open = open.split(',').filter(|text| !text.is_empty()).map(xid);
+        let mut open: Vec<Xid> = open.collect::<Option<_>>()?;
+        open.sort_unstable();
+        parts.next().is_none().then(|| TransactionSnapshot {
+            xmin,
+            xmax,
+            open: open.into(),
+        })
+    }
+
     /// Whether the SELECT saw the transaction's rows.
     pub fn sees(&self, xid: Xid) -> bool {
         xid < self.xmin || (xid < self.xmax && self.open.binary_search(&xid).is_err())
@@ -288,6 +303,18 @@ mod tests {
         assert!(point.includes(Xid(6), commit(50)));
         assert!(!point.includes(Xid(9), commit(50)));
         assert!(!point.includes(Xid(6), commit(100)));
+    }
+
+    #[test]
+    fn snapshots_are_read_as_they_are_written() {
+        let snapshot = TransactionSnapshot::parse("10:20:10,14,15").unwrap();
+        assert_eq!((snapshot.xmin, snapshot.xmax), (Xid(10), Xid(20)));
+        let seen: Vec<u64> = (8..22).filter(|&xid| snapshot.sees(Xid(xid))).collect();
+        assert_eq!(seen, [8, 9, 11, 12, 13, 16, 17, 18, 19]);
+        assert!(TransactionSnapshot::parse("7:7:").unwrap().open.is_empty());
+        for wrong in ["", "7", "7:8", "7:8:x", "7:8:9:", "a:8:"] {
+            assert_eq!(TransactionSnapshot::parse(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -285,10 +285,6 @@ impl Slots for Postgres {
     fn plugins(&self) -> &'static [&'static str] {
         self.brand.plugins
     }
-
-    fn session(&self) -> Vec<String> {
-        session()
-    }
 }
 
 impl Postgres {

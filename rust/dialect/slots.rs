@@ -30,20 +30,7 @@ pub trait Slots: Dialect {
         &["pgoutput", "test_decoding"]
     }
 
-    /// What a session is set to before it reads rows, in pages or from the log, so that a value has one text everywhere.
-    fn session(&self) -> Vec<String> {
-        [
-            "datestyle = 'ISO, YMD'",
-            "timezone = 'UTC'",
-            "bytea_output = 'hex'",
-            "extra_float_digits = 3",
-            "intervalstyle = 'postgres'",
-        ]
-        .map(|setting| format!("SET {setting}"))
-        .into()
-    }
-
-    /// What the session of a log reader is set to besides, where the server knows it; each may fail.
+    /// What the session of a log reader is set to, where the server knows it; each may fail.
     fn reader_session(&self) -> Vec<String> {
         // A large transaction is then spilled to the server's disk early (measured: 8 MB of memory instead of 85).
         vec!["SET logical_decoding_work_mem = '16MB'".to_owned()]
@@ -289,11 +276,11 @@ impl Statements {
     }
 
     /// A call that hands out and consumes what a slot has, at most `changes` and what is left of the transaction that they
-    /// end in; in the columns of [`changes`]. `options`: names and values for the plugin. `with_ends`: the rows that end
-    /// transactions come first, once more; for plugins whose rows that begin one do not say where it ends.
-    pub fn changes(&self, slot: &str, changes: u64, call: PluginCall<'_>) -> Query {
+    /// end in; in the columns of [`changes`]. Where the call
+    /// asks for ends, the rows that end transactions come first, once more.
+    pub fn changes(&self, slot: &str, changes: u64, call: &PluginCall<'_>) -> Query {
         let mut arguments = format!("{}, NULL, {changes}", text(slot));
-        for (name, value) in call.options {
+        for (name, value) in &call.options {
             let _ = write!(arguments, ", {}, {}", text(name), text(value));
         }
         let function = match call.binary {
@@ -400,8 +387,8 @@ impl Statements {
         sql
     }
 
-    /// The partitions of all levels below these tables, by the tables' numbers, one at least: number of the partition, of
-    /// the table, schema, name.
+    /// These tables, by their numbers, one at least, and the partitions of all levels below them: number of the partition, of
+    /// the table, schema, name, replica identity (one letter).
     pub fn partitions_of(&self, roots: &[u64]) -> Query {
         let roots: Vec<String> = roots.iter().map(u64::to_string).collect();
         let (class, inherits) = (self.of("class"), self.of("inherits"));
@@ -410,12 +397,12 @@ impl Statements {
                 "WITH RECURSIVE t(id, root) AS (SELECT oid, oid FROM {class} WHERE oid IN ({}) \
                  UNION ALL SELECT c.oid, t.root FROM t JOIN {inherits} i ON i.inhparent = t.id \
                  JOIN {class} c ON c.oid = i.inhrelid WHERE c.relispartition) \
-                 SELECT t.id::bigint, t.root::bigint, n.nspname::text, c.relname::text FROM t \
-                 JOIN {class} c ON c.oid = t.id JOIN {} n ON n.oid = c.relnamespace WHERE t.id <> t.root",
+                 SELECT t.id::bigint, t.root::bigint, n.nspname::text, c.relname::text, c.relreplident::text FROM t \
+                 JOIN {class} c ON c.oid = t.id JOIN {} n ON n.oid = c.relnamespace",
                 roots.join(", "),
                 self.of("namespace")
             ),
-            columns: vec![ColumnSpec::Int, ColumnSpec::Int, NAME, NAME],
+            columns: vec![ColumnSpec::Int, ColumnSpec::Int, NAME, NAME, WORD],
         }
     }
 
@@ -455,13 +442,14 @@ pub enum Relation<'a> {
 }
 
 /// How a plugin is called.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PluginCall<'a> {
     /// Names and values of its options.
-    pub options: &'a [(&'a str, &'a str)],
+    pub options: Vec<(&'static str, &'a str)>,
     /// Whether its output is bytes; else text, which the server brings into the client's character set.
     pub binary: bool,
-    /// A condition on `data` for the rows that end a transaction, where these are wanted first.
+    /// A condition on `data` for the rows that end a transaction, for plugins whose rows that begin one do not say where it
+    /// ends: these then come first, once more.
     pub with_ends: Option<&'a str>,
 }
 

@@ -1,5 +1,7 @@
 //! What turns a database's log into transactions in commit order.
 
+pub mod captured;
+pub mod decoding;
 pub mod logminer;
 pub mod transactions;
 pub mod undo;
@@ -125,6 +127,15 @@ pub struct Progress {
     /// newest time the end was asked for: where scns are shared, an end that falls inside an scn counts as the scn
     /// before, even if it was that scn the time before.
     pub complete_to: Option<Scn>,
+}
+
+/// Where a fragment ends, whichever comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentLimit {
+    /// `transaction.fragment.rows`
+    pub rows: usize,
+    /// Bytes of its values.
+    pub bytes: usize,
 }
 
 /// A step of the log.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use odbc_api::buffers::{BinColumn, BoxColumnBuffer, BufferDesc, ColumnBuffer as _, Indicator, Slice, TextColumn};
+use odbc_api::buffers::{BinColumn, BoxColumnBuffer, BufferDesc, Indicator, Slice, TextColumn};
 use odbc_api::handles::{CDataMut, SqlResult, Statement, StatementImpl};
 use odbc_api::sys::NULL_DATA;
 
@@ -104,10 +104,11 @@ impl ColumnBuffer {
     /// Those of the rows whose value did not fit.
     pub(super) fn truncated(&self, rows: Range<usize>) -> Vec<usize> {
         match self {
-            ColumnBuffer::Text(column) if column.has_truncated_values(rows.end).is_some() => rows
+            // Only these rows are looked at: where long values are among them they come one by one.
+            ColumnBuffer::Text(column) => rows
                 .filter(|&row| column.indicator_at(row).is_truncated(column.max_len()))
                 .collect(),
-            ColumnBuffer::Binary(column) if column.has_truncated_values(rows.end).is_some() => rows
+            ColumnBuffer::Binary(column) => rows
                 .filter(|&row| column.indicator_at(row).is_truncated(column.max_len()))
                 .collect(),
             _ => Vec::new(),

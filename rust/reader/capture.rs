@@ -28,6 +28,10 @@ pub trait Connector: Send + Sync {
 
     /// Asks the driver to end the calls that have been running for so long; connections stay. Never blocks.
     fn cancel_calls(&self, longer_than: Duration);
+
+    /// What commits before a place is asked for no more: a database that keeps its log for the job may let go of it. Never
+    /// blocks; of several places the last one counts.
+    fn confirm(&self, _before: Scn) {}
 }
 
 /// An open connection to the captured tables and their log.

@@ -3,6 +3,7 @@
 pub mod api;
 pub mod batch;
 pub mod capture;
+mod confirming;
 mod delivery;
 mod leaving;
 mod pages;

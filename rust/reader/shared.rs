@@ -13,6 +13,7 @@ use crate::gauges::{
 use crate::log::{Figures, Progress};
 use crate::position::Scn;
 use crate::reader::api::Metric;
+use crate::reader::confirming::Confirming;
 use crate::reader::delivery::InFlight;
 use crate::reader::progress::Rate;
 use crate::reader::state::ReaderState;
@@ -201,6 +202,8 @@ pub(super) struct Inner {
     pub(super) smallest_mine_from: Option<Scn>,
     /// The stream's `next_scn` at checkpoints that are not known complete.
     pub(super) checkpoints: Vec<(u64, Scn)>,
+    /// Those of checkpoints that are.
+    pub(super) confirming: Confirming,
 }
 
 impl Inner {

@@ -37,6 +37,8 @@ pub(super) struct Reader {
     failed: AtomicBool,
     /// How long `close` waits for the worker.
     patience: Duration,
+    /// How many checkpoints the log is kept behind the newest one.
+    confirm_delay: usize,
 }
 
 impl Reader {
@@ -80,6 +82,7 @@ impl Reader {
             watch,
             failed: AtomicBool::new(false),
             patience,
+            confirm_delay: limits.confirm_delay,
         }
     }
 
@@ -215,9 +218,15 @@ impl SourceReader for Reader {
             .find(|(number, _)| *number <= checkpoint)
             .map(|(_, scn)| *scn);
         inner.checkpoints.retain(|(number, _)| *number > checkpoint);
-        if let (Some(safe), Some(mut offset)) = (complete, inner.state.stream().map(|split| split.offset.clone())) {
+        let Some(safe) = complete else { return Ok(()) };
+        if let Some(mut offset) = inner.state.stream().map(|split| split.offset.clone()) {
             offset.safe = safe;
             inner.state.advance_stream(offset);
+        }
+        let confirmed = inner.confirming.completed(safe, self.confirm_delay);
+        drop(inner);
+        if let Some(before) = confirmed {
+            self.connector.confirm(before);
         }
         Ok(())
     }

@@ -41,6 +41,8 @@ struct World {
     deaf: AtomicBool,
     calls_cancelled: AtomicU64,
     looks_for_tables: AtomicU64,
+    /// Up to where the log was let go.
+    confirmed: Mutex<Vec<Scn>>,
     fails_at: Mutex<Option<u8>>,
     changed: Condvar,
     cancelled: AtomicBool,
@@ -56,6 +58,7 @@ fn fake(rows: u8, hang: bool, panics: bool) -> Fake {
         deaf: AtomicBool::new(false),
         calls_cancelled: AtomicU64::new(0),
         looks_for_tables: AtomicU64::new(0),
+        confirmed: Mutex::default(),
         fails_at: Mutex::new(None),
         changed: Condvar::new(),
         cancelled: AtomicBool::new(false),
@@ -98,6 +101,10 @@ impl Connector for Fake {
     fn cancel_calls(&self, longer_than: Duration) {
         assert_eq!(longer_than, 2 * WATCHED);
         self.0.calls_cancelled.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn confirm(&self, before: Scn) {
+        self.0.confirmed.lock().unwrap().push(before);
     }
 }
 
@@ -513,6 +520,43 @@ fn the_streams_state_is_exact_at_every_unit() {
     );
     reader.checkpoint_complete(1).unwrap();
     assert!(at(second.number(), 1).safe >= Scn(5));
+    reader.close();
+}
+
+#[test]
+fn the_log_is_let_go_behind_completed_checkpoints_alone_and_some_of_them_late() {
+    let fake = fake(0, false, false);
+    let transactions = (1..=6).map(|xid| transaction(xid, b"a", false));
+    fake.0.log.lock().unwrap().extend(transactions);
+    let reader = reader(&fake);
+    let split = StreamSplit {
+        offset: Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10))),
+        end: None,
+        needed: 0,
+        ranges: Vec::new(),
+        tables: Vec::new(),
+    };
+    reader.start().unwrap();
+    reader.add_splits(vec![Split::Stream(split)]).unwrap();
+    let mut checkpoint = 0;
+    while checkpoint < 6 {
+        let batch = rows(&reader);
+        for row in 1..=batch.rows() {
+            checkpoint += 1;
+            let out = RowsOut {
+                batch: batch.number(),
+                rows: row,
+            };
+            reader.snapshot(checkpoint, out).unwrap();
+            // The third one fails, the notice of the fourth is lost.
+            if ![3, 4].contains(&checkpoint) {
+                reader.checkpoint_complete(checkpoint).unwrap();
+            }
+        }
+        reader.consumed(batch.number()).unwrap();
+    }
+    // Complete are 1, 2, 5 and 6, their transactions commit at 21, 22, 25 and 26.
+    assert_eq!(*fake.0.confirmed.lock().unwrap(), [Scn(21)]);
     reader.close();
 }
 

@@ -38,6 +38,9 @@ pub(super) struct WorkerLimits {
     pub(super) progress: Duration,
     /// How often the log phase looks whether other tables have come to match.
     pub(super) look_for_tables: Duration,
+    /// `scan.lsn-commit.checkpoints-num-delay`: how many checkpoints a log that is kept for the job is kept behind the newest
+    /// one that is complete.
+    pub(super) confirm_delay: usize,
 }
 
 impl WorkerLimits {
@@ -80,6 +83,7 @@ impl WorkerLimits {
             idle: (Duration::from_millis(50), Duration::from_millis(500)),
             progress: Duration::from_secs(30),
             look_for_tables: Duration::from_secs(300),
+            confirm_delay: 3,
         }
     }
 }

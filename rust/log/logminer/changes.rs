@@ -1,12 +1,13 @@
 //! From a committed transaction's records to changes: redo texts parsed, values by the column numbers of their table.
 
 use std::collections::HashMap;
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::catalog::Table;
 use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::captured::needed;
+pub use crate::log::captured::{CapturedTable, Selection};
 use crate::log::logminer::faults::STATUS_DICTIONARY;
 use crate::log::logminer::history::History;
 use crate::log::logminer::redo_sql::{Call, Operation, Parser, Row, Text, Value as Redo};
@@ -14,41 +15,7 @@ use crate::log::logminer::shape::Shape;
 use crate::log::transactions::{Action, Entry, Record, Transaction};
 use crate::log::{Change, Changes};
 use crate::position::{Place, RecordSet};
-use crate::row::codec::Needed;
 use crate::row::value::{Image, Value, ValueBuffer};
-
-/// A captured table, and which of its columns are wanted.
-#[derive(Clone, Debug)]
-pub struct CapturedTable {
-    /// The table.
-    pub table: Arc<Table>,
-    /// For each column whether it is read; the others stay absent. `None` means all.
-    pub wanted: Option<Vec<bool>>,
-}
-
-impl CapturedTable {
-    /// A table with all its columns.
-    pub fn whole(table: Arc<Table>) -> Self {
-        CapturedTable { table, wanted: None }
-    }
-}
-
-/// What of a table must be read, in whatever shape it is.
-pub trait Selection: Debug + Send + Sync {
-    /// What must be read of a table, by its place in the list, in a shape.
-    ///
-    /// # Errors
-    /// `DictionaryMismatch` if rows of this shape cannot go where those of the captured one went.
-    fn of(&self, table: u32, shape: &Table) -> Result<Needed>;
-
-    /// Brings a table as the dictionary has it into the form in which the job uses it.
-    ///
-    /// # Errors
-    /// The table cannot be used so any more.
-    fn prepare(&self, _shape: &mut Table) -> Result<()> {
-        Ok(())
-    }
-}
 
 /// Turns records into changes.
 #[derive(Debug)]
@@ -283,16 +250,6 @@ impl Decoder {
 
 /// A row before and after a change.
 type Images = (Option<Image>, Option<Image>);
-
-fn needed(selection: Option<&dyn Selection>, number: u32, table: &Table) -> Result<Needed> {
-    match selection {
-        Some(selection) => selection.of(number, table),
-        None => Ok(Needed {
-            columns: vec![true; table.columns.len()],
-            gone: Vec::new(),
-        }),
-    }
-}
 
 fn of_no_table() -> Error {
     ErrorKind::Internal("a record of no table".into()).into()

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, ErrorKind, Result};
+pub use crate::log::FragmentLimit;
 use crate::log::logminer::changes::Decoder;
 use crate::log::logminer::faults::Faults;
 use crate::log::logminer::redo_sql::Row;
@@ -10,15 +11,6 @@ use crate::log::transactions::{Action, Transaction};
 use crate::log::undo::{Form, Undone};
 use crate::log::{Changes, Fragment, LogEvent, SchemaEvent, TransactionHead};
 use crate::position::Place;
-
-/// Where a fragment ends, whichever comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FragmentLimit {
-    /// `transaction.fragment.rows`
-    pub rows: usize,
-    /// Bytes of its values.
-    pub bytes: usize,
-}
 
 /// A committed transaction, handed out in parts.
 #[derive(Debug)]

@@ -1,0 +1,196 @@
+//! The connection beside the one that reads: questions about slot, log and dictionary. None of them can break the reading
+//! session; a connection that was lost is opened anew.
+
+use std::sync::Arc;
+
+use crate::catalog::{self, Table};
+use crate::dialect::slots::{Relation, Slots, Statements};
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::decoding::slot::{self, SlotStatus};
+use crate::log::decoding::tables::{Asked, Part};
+use crate::odbc::{Connection, Field};
+use crate::position::{Incarnation, Xid};
+use crate::split::TableName;
+
+/// Opens a connection to the database.
+pub type Connect = Arc<dyn Fn() -> Result<Connection> + Send + Sync>;
+
+/// The log's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LogEnd {
+    /// What is flushed: decoding goes so far.
+    pub(super) flushed: u64,
+    /// What is inserted: no SELECT has seen more.
+    pub(super) inserted: u64,
+    /// The newest transaction.
+    pub(super) newest: Xid,
+}
+
+/// Asks.
+pub(super) struct Control {
+    connect: Connect,
+    connection: Option<Connection>,
+    dialect: Arc<dyn Slots>,
+    pub(super) statements: Statements,
+    slot: String,
+    /// The captured tables by number.
+    tables: Vec<TableName>,
+}
+
+impl Control {
+    /// Connects; the server must not be a standby.
+    pub(super) fn open(connect: Connect, dialect: Arc<dyn Slots>, slot: &str, tables: Vec<TableName>) -> Result<Self> {
+        let mut connection = connect()?;
+        let statements = slot::resolve_names(&mut connection, &*dialect)?;
+        let mut control = Control {
+            connect,
+            connection: Some(connection),
+            dialect,
+            statements,
+            slot: slot.to_owned(),
+            tables,
+        };
+        let standby = control.ask("asking whether the server is a standby", |connection, control| {
+            slot::number(connection, &control.statements.is_standby(), "")
+        })?;
+        if standby != 0 {
+            let text = "the server is a standby: slots are read on the primary, since what a SELECT sees on a standby cannot \
+                        be told";
+            return Err(ErrorKind::Setup(text.into()).into());
+        }
+        Ok(control)
+    }
+
+    /// Runs a question; once more on another connection if this one was lost.
+    fn ask<T>(&mut self, doing: &str, mut question: impl FnMut(&mut Connection, &Control) -> Result<T>) -> Result<T> {
+        let is_old = self.connection.is_some();
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => (self.connect)()?,
+        };
+        let mut answer = question(&mut connection, self);
+        if is_old
+            && answer
+                .as_ref()
+                .is_err_and(|error| error.is_retryable() && !is_closed(error))
+        {
+            connection = (self.connect)()?;
+            answer = question(&mut connection, self);
+        }
+        self.connection = Some(connection);
+        answer.map_err(|error| error.doing(doing))
+    }
+
+    fn rows(&mut self, query: &crate::dialect::Query, doing: &str) -> Result<Vec<Vec<Field>>> {
+        self.ask(doing, |connection, _| connection.rows(&query.sql, &query.columns))
+    }
+
+    /// Which log this is.
+    pub(super) fn incarnation(&mut self) -> Result<Incarnation> {
+        let query = self.statements.system_identifier();
+        let number = self.ask("asking which log this is", |connection, _| {
+            slot::number(connection, &query, "asking which log this is")
+        })?;
+        Ok(Incarnation(number as u64))
+    }
+
+    /// The log's end of now.
+    pub(super) fn end(&mut self) -> Result<LogEnd> {
+        let rows = self.rows(&self.statements.log_end(), "asking for the log's end")?;
+        let number = |column: usize| {
+            let field = rows.first().and_then(|row| row.get(column)).and_then(Field::int);
+            let missing = || ErrorKind::Internal("the server does not say where its log ends".into());
+            field.map(|number| number as u64).ok_or_else(missing)
+        };
+        Ok(LogEnd {
+            flushed: number(0)?,
+            inserted: number(1)?,
+            newest: Xid(number(2)?),
+        })
+    }
+
+    /// Which transactions a SELECT sees now: `xmin:xmax:xid,…`.
+    pub(super) fn snapshot(&mut self) -> Result<String> {
+        let rows = self.rows(&self.statements.snapshot(), "asking which transactions are open")?;
+        let text = rows.first().and_then(|row| row.first()).and_then(Field::text);
+        Ok(text.unwrap_or_default().to_owned())
+    }
+
+    /// The sessions of transactions that are not over, by the transaction's lower 32 bits.
+    pub(super) fn sessions(&mut self) -> Result<Vec<(u32, String)>> {
+        let rows = self.rows(&self.statements.sessions(), "asking who has transactions open")?;
+        let session = |row: &Vec<Field>| Some((row.first()?.int()? as u32, row.get(1)?.text()?.to_owned()));
+        Ok(rows.iter().filter_map(session).collect())
+    }
+
+    /// What the server says of the durable slot.
+    pub(super) fn status(&mut self) -> Result<SlotStatus> {
+        let found = self.ask("looking at the slot", |connection, control| {
+            slot::status(connection, &control.statements, &control.slot)
+        })?;
+        found.ok_or_else(|| slot::is_gone(&self.slot))
+    }
+
+    /// Who has the copy of the slot, if it is there.
+    pub(super) fn holder(&mut self, copy: &str) -> Result<Option<String>> {
+        let found = self.ask("looking at the slot's copy", |connection, control| {
+            slot::status(connection, &control.statements, copy)
+        })?;
+        Ok(found.and_then(|found| found.holder))
+    }
+
+    /// Writes a message that pushes the log to disk.
+    pub(super) fn push(&mut self) -> Result<()> {
+        let statement = self.statements.message(true, "tidemark", "push");
+        self.ask("writing a message into the log", |connection, _| {
+            connection.execute(&statement)
+        })
+    }
+}
+
+impl Asked for Control {
+    fn parts(&mut self, roots: &[u64]) -> Result<Vec<Part>> {
+        let rows = self.rows(&self.statements.partitions_of(roots), "looking for partitions")?;
+        let part = |row: &Vec<Field>| {
+            Some(Part {
+                number: row.first()?.int()? as u64,
+                root: row.get(1)?.int()? as u64,
+                schema: row.get(2)?.text()?.to_owned(),
+                name: row.get(3)?.text()?.to_owned(),
+                is_full: row.get(4)?.text()? == "f",
+            })
+        };
+        Ok(rows.iter().filter_map(part).collect())
+    }
+
+    fn relation(&mut self, of: Relation<'_>) -> Result<Option<u64>> {
+        let rows = self.rows(&self.statements.relation(of), "looking for a table of the log")?;
+        Ok(rows
+            .first()
+            .and_then(|row| row.first())
+            .and_then(Field::int)
+            .map(|number| number as u64))
+    }
+
+    fn table(&mut self, number: u32) -> Result<Option<Table>> {
+        let Some(name) = self.tables.get(number as usize).cloned() else {
+            return Ok(None);
+        };
+        let loaded = self.ask("looking a table up again", |connection, control| {
+            let dialect = &*control.dialect;
+            match catalog::version(connection, dialect, &name)? {
+                Some(_) => catalog::load(connection, dialect, &name).map(Some),
+                None => Ok(None),
+            }
+        });
+        loaded.map_err(|error| error.on(&name))
+    }
+
+    fn log_end(&mut self) -> Result<u64> {
+        self.end().map(|end| end.flushed)
+    }
+}
+
+fn is_closed(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Closed)
+}

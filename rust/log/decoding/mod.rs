@@ -1,0 +1,20 @@
+//! Logs read through logical slots, over SQL (design 3.2).
+//!
+//! A durable slot keeps the log; rows come from a temporary copy of it, in calls that hand out and consume. What an output
+//! plugin says is read by a [`plugin::Plugin`], one a format; [`pgoutput`], [`test_decoding`] and [`decoderbufs`] give the
+//! same events.
+
+mod assembly;
+pub mod confirm;
+pub mod control;
+pub mod decoderbufs;
+mod layout;
+pub mod pgoutput;
+pub mod plugin;
+pub mod reader;
+pub mod session;
+mod shapes;
+pub mod slot;
+mod tables;
+pub mod test_decoding;
+mod values;

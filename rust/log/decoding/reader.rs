@@ -1,0 +1,370 @@
+//! The log reader over a slot.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::dialect::slots::Slots;
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::captured::{CapturedTable, Selection};
+use crate::log::decoding::assembly::{Assembly, Call, Ready};
+use crate::log::decoding::control::{Connect, Control, LogEnd};
+use crate::log::decoding::plugin::AnyPlugin;
+use crate::log::decoding::session::{Failure, Flow, Session, SlotSettings, check_durable};
+use crate::log::decoding::slot::SlotStatus;
+use crate::log::decoding::tables::Tables;
+use crate::log::{Figures, FragmentLimit, LogEvent, LogReader, Opening, Progress};
+use crate::position::{Incarnation, Lsn, Position, Scn, TransactionSnapshot, Xid};
+
+/// What a job says about reading a slot.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which slot, and how.
+    pub slot: SlotSettings,
+    /// Where fragments end.
+    pub fragment: FragmentLimit,
+    /// What of a table must be read once its shape has changed; without, everything.
+    pub selection: Option<Arc<dyn Selection>>,
+}
+
+/// Reads a slot (design 3.2). An scn is an LSN here: of a transaction, where its COMMIT record stands; of a row, where its
+/// record does.
+pub struct SlotReader {
+    connect: Connect,
+    dialect: Arc<dyn Slots>,
+    settings: SlotSettings,
+    control: Control,
+    session: Option<(Session, AnyPlugin)>,
+    assembly: Assembly,
+    call: Call,
+    ready: VecDeque<Ready>,
+    progress: Progress,
+    incarnation: Incarnation,
+    /// Up to where the slot was read to its end, by the flush LSN before the call.
+    read_to: u64,
+    /// For how many changes the next call asks.
+    batch: u64,
+    /// A call that found nothing and took long is not repeated at once.
+    rests_until: Option<Instant>,
+    partitions_looked: Instant,
+    slot_looked: Option<Instant>,
+    status: SlotStatus,
+    /// Failures of the session since rows came last.
+    failures: u32,
+    /// Commits returned that are not yet known to be visible.
+    noted: HashSet<Xid>,
+    noted_limit: usize,
+    calls: u64,
+    bytes: u64,
+}
+
+/// Bytes that a call should bring.
+const CALL_BYTES: u64 = 64 << 20;
+/// Changes that a call asks for at least.
+const LEAST_CHANGES: u64 = 1_000;
+/// How often partitions are looked up, and the slot.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A session is opened anew so often before its error is the reader's.
+const ATTEMPTS: u32 = 3;
+/// The longest rest.
+const LONGEST_REST: Duration = Duration::from_secs(5);
+const NOTED_LIMIT: usize = 100_000;
+
+/// What came of a step.
+enum Step {
+    /// Rows, or the end of a call.
+    Made,
+    /// There is nothing to read now.
+    Nothing,
+}
+
+impl SlotReader {
+    /// Opens the log at a pair: what commits behind its position comes. Makes the copy of the slot, so that one reader at a
+    /// time can be open.
+    ///
+    /// # Errors
+    /// `SlotAhead`, `SlotLost`, `SlotBusy`; `Setup`; database errors.
+    pub fn open(
+        connect: Connect,
+        dialect: Arc<dyn Slots>,
+        tables: &[CapturedTable],
+        settings: Settings,
+        at: Opening,
+    ) -> Result<Self> {
+        let Settings {
+            slot,
+            fragment,
+            selection,
+        } = settings;
+        let names = tables.iter().map(|captured| (*captured.table.name).clone()).collect();
+        let mut control = Control::open(connect.clone(), dialect.clone(), &slot.slot, names)?;
+        let incarnation = control.incarnation()?;
+        let status = check_durable(&mut control, &slot.slot, cut(at.position))?;
+        let tables = Tables::new(tables, selection, slot.exclusive, &mut control)?;
+        let mut reader = SlotReader {
+            session: None,
+            assembly: Assembly::new(tables, fragment, at.position),
+            call: Call::default(),
+            ready: VecDeque::new(),
+            progress: Progress {
+                position: at.position,
+                next_scn: Scn(cut(at.position).0),
+                complete_to: None,
+            },
+            incarnation,
+            read_to: 0,
+            batch: slot.batch_changes.max(1),
+            rests_until: None,
+            partitions_looked: Instant::now(),
+            slot_looked: Some(Instant::now()),
+            status,
+            failures: 0,
+            noted: HashSet::new(),
+            noted_limit: NOTED_LIMIT,
+            calls: 0,
+            bytes: 0,
+            connect,
+            dialect,
+            settings: slot,
+            control,
+        };
+        reader.open_session()?;
+        Ok(reader)
+    }
+
+    fn open_session(&mut self) -> Result<()> {
+        let from = cut(self.assembly.position());
+        let opened = Session::open(&self.connect, &*self.dialect, &self.settings, &mut self.control, from);
+        self.session = Some(opened.map_err(|error| error.doing("opening the slot"))?);
+        self.assembly.restart();
+        self.read_to = 0;
+        Ok(())
+    }
+
+    fn step(&mut self) -> std::result::Result<Step, Failure> {
+        if self.session.is_none() {
+            self.open_session().map_err(Failure::Taker)?;
+        }
+        let is_open = self.session.as_ref().is_some_and(|(session, _)| session.is_open());
+        if !is_open {
+            return self.begin();
+        }
+        let Some((session, plugin)) = &mut self.session else {
+            return Ok(Step::Nothing);
+        };
+        let (assembly, call, control, ready) = (&mut self.assembly, &mut self.call, &mut self.control, &mut self.ready);
+        let flow = session.read(&mut |row| {
+            assembly.take(row, plugin, call, control, ready)?;
+            Ok(ready.iter().any(|ready| matches!(ready, Ready::Event(..))))
+        })?;
+        if flow == Flow::Ended {
+            self.end_call();
+        }
+        Ok(Step::Made)
+    }
+
+    /// Makes a call if there is anything new to read.
+    fn begin(&mut self) -> std::result::Result<Step, Failure> {
+        if self.rests_until.is_some_and(|until| Instant::now() < until) {
+            return Ok(Step::Nothing);
+        }
+        self.rests_until = None;
+        let end = self.control.end().map_err(Failure::Taker)?;
+        self.look(end).map_err(Failure::Taker)?;
+        if end.flushed <= self.read_to {
+            return Ok(Step::Nothing);
+        }
+        let Some((session, plugin)) = &mut self.session else {
+            return Ok(Step::Nothing);
+        };
+        let began = Instant::now();
+        self.calls += 1;
+        self.call = Call::new(end.flushed, end.newest, self.batch);
+        session
+            .begin(plugin, self.batch)
+            .map_err(|error| Failure::Session(error.doing("reading the slot")))?;
+        self.rests_until = Some(Instant::now() + began.elapsed().min(LONGEST_REST));
+        Ok(Step::Made)
+    }
+
+    /// What is looked at beside the rows, now and then.
+    fn look(&mut self, end: LogEnd) -> Result<()> {
+        if self.partitions_looked.elapsed() >= LOOK_EVERY && end.flushed > self.read_to {
+            self.assembly.tables.refresh(&mut self.control)?;
+            self.partitions_looked = Instant::now();
+        }
+        if self.slot_looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY) {
+            self.slot_looked = Some(Instant::now());
+            let was = std::mem::replace(&mut self.status, self.control.status()?);
+            self.status.check_lost(&self.settings.slot)?;
+            if self.status.wal_status != was.wal_status {
+                if let Err(error) = self.status.check(&self.settings.slot) {
+                    log::warn!("{error}");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end_call(&mut self) {
+        self.failures = 0;
+        self.bytes += self.call.bytes;
+        if let Some(average) = self.call.bytes.checked_div(self.call.rows) {
+            self.rests_until = None;
+            let average = average + 1;
+            self.batch = (CALL_BYTES / average).clamp(
+                LEAST_CHANGES.min(self.settings.batch_changes),
+                self.settings.batch_changes,
+            );
+        }
+        if self.call.is_complete() {
+            // Every record that begins below was decoded, so every commit there has come.
+            self.read_to = self.call.flushed;
+            let position = Position::before(Scn(self.call.flushed));
+            self.assembly.move_to(position);
+            self.ready.push_back(Ready::Moved(self.assembly.position()));
+        }
+    }
+
+    /// The session is of no use any more: everything behind the position is read from another copy.
+    fn recover(&mut self, error: Error) -> Result<()> {
+        self.session = None;
+        self.failures += 1;
+        let closed = matches!(error.kind(), ErrorKind::Closed);
+        if closed || self.failures >= ATTEMPTS {
+            let named = match closed {
+                true => Ok(()),
+                false => self
+                    .control
+                    .status()
+                    .and_then(|status| status.check(&self.settings.slot)),
+            };
+            return Err(match named {
+                Err(named) if !named.is_retryable() || matches!(named.kind(), ErrorKind::SlotUnreserved { .. }) => {
+                    named
+                }
+                _ => error,
+            });
+        }
+        log::warn!(
+            "the slot is copied again and read on from {}: {error}",
+            self.assembly.position()
+        );
+        Ok(())
+    }
+
+    fn moved(&mut self, position: Position) -> bool {
+        let moved = position > self.progress.position;
+        self.progress.position = self.progress.position.max(position);
+        self.progress.next_scn = Scn(cut(self.progress.position).0);
+        moved
+    }
+
+    fn note(&mut self, event: &LogEvent) -> Result<()> {
+        if let LogEvent::Fragment(fragment) = event {
+            if fragment.last {
+                self.noted.insert(fragment.head.xid);
+                if self.noted.len() >= self.noted_limit {
+                    self.still_open()?;
+                    self.noted_limit = NOTED_LIMIT.max(2 * self.noted.len());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Up to where a slot may be moved that must still give what commits behind a position.
+pub fn cut(position: Position) -> Lsn {
+    Lsn(position.scn.0 + u64::from(position.commits.min(1)))
+}
+
+impl LogReader for SlotReader {
+    fn poll(&mut self) -> Result<Option<LogEvent>> {
+        loop {
+            while let Some(ready) = self.ready.pop_front() {
+                match ready {
+                    Ready::Event(event, position) => {
+                        if let Some(position) = position {
+                            self.moved(position);
+                        }
+                        self.note(&event)?;
+                        return Ok(Some(event));
+                    }
+                    Ready::Moved(position) => {
+                        let complete = self.read_to.checked_sub(1).map(Scn);
+                        let further = complete > self.progress.complete_to;
+                        self.progress.complete_to = self.progress.complete_to.max(complete);
+                        if (self.moved(position) || further) && self.ready.is_empty() {
+                            return Ok(Some(LogEvent::Progress(self.progress)));
+                        }
+                    }
+                }
+            }
+            match self.step() {
+                Ok(Step::Made) => {}
+                Ok(Step::Nothing) => return Ok(None),
+                Err(Failure::Taker(error)) => return Err(error.doing("reading the slot")),
+                Err(Failure::Session(error)) => self.recover(error)?,
+            }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    fn visible_end(&mut self) -> Result<Scn> {
+        // The insert position is the first byte that no record has yet.
+        let inserted = self.control.end()?.inserted;
+        Ok(Scn(inserted.saturating_sub(1)))
+    }
+
+    fn still_open(&mut self) -> Result<Vec<String>> {
+        if self.noted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let text = self.control.snapshot()?;
+        let snapshot = TransactionSnapshot::parse(&text)
+            .ok_or_else(|| Error::from(ErrorKind::Internal(format!("'{text}' is no snapshot"))))?;
+        self.noted.retain(|xid| !snapshot.sees(*xid));
+        if self.noted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sessions = self.control.sessions()?;
+        let described = self.noted.iter().map(|xid| {
+            let session = sessions.iter().find(|(low, _)| *low == xid.0 as u32);
+            match session {
+                Some((_, session)) => format!("transaction {xid}, {session}"),
+                None => format!("transaction {xid} of no session (prepared, perhaps)"),
+            }
+        });
+        Ok(described.collect())
+    }
+
+    fn push(&mut self) -> Result<bool> {
+        self.control.push()?;
+        Ok(true)
+    }
+
+    fn check_kept(&mut self, needed: Scn) -> Result<()> {
+        check_durable(&mut self.control, &self.settings.slot, Lsn(needed.0)).map(|_| ())
+    }
+
+    fn incarnation(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    fn headroom(&self, _needed: Scn) -> Option<u64> {
+        self.status.safe_bytes
+    }
+
+    fn figures(&self) -> Figures {
+        Figures {
+            mining_calls: self.calls,
+            mined_bytes: self.bytes + self.call.bytes,
+            buffered_bytes: self.assembly.size() as u64,
+            ..Figures::default()
+        }
+    }
+}

@@ -1,0 +1,464 @@
+//! Which captured table a row of the log belongs to: captured tables and their partitions over time, by the numbers and
+//! names that the log knows them by.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::catalog::Table;
+use crate::dialect::slots::Relation as Sought;
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::captured::{CapturedTable, Selection};
+use crate::log::decoding::layout::{Described, Layout};
+use crate::log::decoding::plugin::{Cell, Relation, RelationColumn, TableRef};
+use crate::log::decoding::shapes::{Dictionary, Shape, Shapes};
+use crate::log::decoding::test_decoding::{split_name, unquoted};
+
+/// A captured table, or a partition of one, as the dictionary has it now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its number.
+    pub number: u64,
+    /// The captured table's number in the dictionary.
+    pub root: u64,
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Whether its replica identity is the whole row.
+    pub is_full: bool,
+}
+
+/// What the tables are asked that the log does not say.
+pub(super) trait Asked {
+    /// The captured tables and all their partitions, as they are now.
+    fn parts(&mut self, roots: &[u64]) -> Result<Vec<Part>>;
+
+    /// The number of the table with this number, or of this name; `None` if there is none now.
+    fn relation(&mut self, of: Sought<'_>) -> Result<Option<u64>>;
+
+    /// A captured table as the dictionary has it now.
+    fn table(&mut self, number: u32) -> Result<Option<Table>>;
+
+    /// The log's end of now.
+    fn log_end(&mut self) -> Result<u64>;
+}
+
+/// A table of the log.
+#[derive(Debug)]
+enum Known {
+    /// A captured one or a part of one. `until`: it is none any more, but the log up to here is of the time when it was.
+    Ours {
+        table: u32,
+        is_full: bool,
+        until: Option<u64>,
+    },
+    /// One that is not captured.
+    Foreign,
+}
+
+/// Schema and name, as they are.
+type Name = (Box<[u8]>, Box<[u8]>);
+
+/// The tables of the log.
+#[derive(Debug)]
+pub(super) struct Tables {
+    roots: Vec<u64>,
+    shapes: Vec<Shapes>,
+    by_number: HashMap<u64, Known>,
+    /// By schema and name.
+    by_name: HashMap<Name, u64>,
+    /// By the names as a plugin writes them; for those that number tables by the text of the number.
+    layouts: HashMap<Box<[u8]>, Entry>,
+    /// Only captured tables are published, so that a table that nobody knows can only be a partition that is gone.
+    exclusive: bool,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Ours(Slot),
+    Foreign,
+}
+
+#[derive(Debug)]
+struct Slot {
+    number: u64,
+    /// The description that the layout was made of, where the log has such.
+    described: Box<[u8]>,
+    layout: Option<Layout>,
+    table: u32,
+}
+
+impl Tables {
+    pub(super) fn new(
+        captured: &[CapturedTable],
+        selection: Option<Arc<dyn Selection>>,
+        exclusive: bool,
+        asked: &mut dyn Asked,
+    ) -> Result<Self> {
+        let shapes = captured.iter().zip(0..);
+        let shapes = shapes.map(|(captured, number)| Shapes::new(number, captured, selection.clone()));
+        let mut tables = Tables {
+            roots: captured.iter().map(|captured| captured.table.object_id).collect(),
+            shapes: shapes.collect::<Result<_>>()?,
+            by_number: HashMap::new(),
+            by_name: HashMap::new(),
+            layouts: HashMap::new(),
+            exclusive,
+        };
+        tables.refresh(asked)?;
+        Ok(tables)
+    }
+
+    /// The captured table's number in the dictionary.
+    pub(super) fn root(&self, table: u32) -> u64 {
+        self.roots.get(table as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn shape(&self, layout: &Layout) -> &Shape {
+        self.shapes[layout.table as usize].get(layout.shape)
+    }
+
+    /// The shape that a table was captured with, or its newest name.
+    pub(super) fn captured(&self, table: u32) -> &Arc<Table> {
+        &self.shapes[table as usize].get(0).table
+    }
+
+    /// Looks the partitions up again.
+    pub(super) fn refresh(&mut self, asked: &mut dyn Asked) -> Result<()> {
+        if self.roots.is_empty() {
+            return Ok(());
+        }
+        let parts = asked.parts(&self.roots)?;
+        let mut gone: Option<u64> = None;
+        for (number, known) in &mut self.by_number {
+            if let Known::Ours {
+                until: until @ None, ..
+            } = known
+            {
+                if !parts.iter().any(|part| part.number == *number) {
+                    let end = match gone {
+                        Some(end) => end,
+                        None => *gone.insert(asked.log_end()?),
+                    };
+                    *until = Some(end);
+                }
+            }
+        }
+        self.by_number.retain(|_, known| !matches!(known, Known::Foreign));
+        self.layouts.retain(|_, entry| !matches!(entry, Entry::Foreign));
+        for part in parts {
+            let Some(table) = self.roots.iter().position(|root| *root == part.root) else {
+                continue;
+            };
+            let key = (part.schema.into_bytes().into(), part.name.into_bytes().into());
+            self.by_name.insert(key, part.number);
+            let known = Known::Ours {
+                table: table as u32,
+                is_full: part.is_full,
+                until: None,
+            };
+            self.by_number.insert(part.number, known);
+            for entry in self.layouts.values_mut() {
+                if let Entry::Ours(Slot {
+                    number,
+                    layout: Some(layout),
+                    ..
+                }) = entry
+                {
+                    if *number == part.number {
+                        layout.set_full(part.is_full);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The captured table that a table of the log belongs to at a place of it; `None` if to none.
+    pub(super) fn table_of(&mut self, table: TableRef<'_>, lsn: u64, asked: &mut dyn Asked) -> Result<Option<u32>> {
+        match self.number(table, asked)? {
+            Some(number) => self.ours(number, lsn, None, asked),
+            None => Ok(None),
+        }
+    }
+
+    /// A table's number; `None` if there is no table of the name now, and was none when partitions were looked up.
+    fn number(&mut self, table: TableRef<'_>, asked: &mut dyn Asked) -> Result<Option<u64>> {
+        let key = match table {
+            TableRef::Number(number) => return Ok(Some(number.into())),
+            TableRef::Name(name) => split(name)?,
+            TableRef::Plain(schema, name) => (schema.into(), name.into()),
+        };
+        if let Some(number) = self.by_name.get(&key) {
+            return Ok(Some(*number));
+        }
+        let (Ok(schema), Ok(name)) = (std::str::from_utf8(&key.0), std::str::from_utf8(&key.1)) else {
+            return Err(ErrorKind::Decoding("a table's name is not UTF-8".into()).into());
+        };
+        asked.relation(Sought::Name { schema, name })
+    }
+
+    /// Whether a number is that of a captured table or a part of one.
+    fn ours(
+        &mut self,
+        number: u64,
+        lsn: u64,
+        unknown: Option<(&Relation<'_>, &[Vec<u8>])>,
+        asked: &mut dyn Asked,
+    ) -> Result<Option<u32>> {
+        if !self.by_number.contains_key(&number) {
+            self.refresh(asked)?;
+        }
+        match self.by_number.get(&number) {
+            Some(Known::Ours { until: Some(until), .. }) if lsn >= *until => Ok(None),
+            Some(Known::Ours { table, .. }) => Ok(Some(*table)),
+            Some(Known::Foreign) => Ok(None),
+            None => {
+                let found = match unknown {
+                    Some((relation, names)) => self.vanished(relation, names, asked)?,
+                    None => None,
+                };
+                let known = match found {
+                    Some(table) => Known::Ours {
+                        table,
+                        is_full: false,
+                        until: None,
+                    },
+                    None => Known::Foreign,
+                };
+                self.by_number.insert(number, known);
+                Ok(found)
+            }
+        }
+    }
+
+    /// A table that was published and is not in the dictionary any more: a partition that was dropped since, of the table
+    /// whose columns it has.
+    fn vanished(&self, relation: &Relation<'_>, names: &[Vec<u8>], asked: &mut dyn Asked) -> Result<Option<u32>> {
+        let number = Sought::Number(relation.number.into());
+        if !self.exclusive || asked.relation(number)?.is_some() {
+            return Ok(None);
+        }
+        let mut alike = (0..self.shapes.len()).filter(|&table| self.shapes[table].has(names));
+        let name = || {
+            format!(
+                "{}.{}",
+                String::from_utf8_lossy(relation.schema),
+                String::from_utf8_lossy(relation.name)
+            )
+        };
+        match (alike.next(), alike.next()) {
+            (Some(table), None) => {
+                let root = &self.captured(table as u32).name;
+                log::warn!(
+                    "table {} is in the log and no more in the dictionary: taken for a partition of {root}",
+                    name()
+                );
+                Ok(Some(table as u32))
+            }
+            _ => {
+                let text = format!(
+                    "rows of table {} are in the log; it is in the dictionary no more, and of which captured table it was a \
+                     partition cannot be told",
+                    name()
+                );
+                Err(ErrorKind::DictionaryMismatch(text).into())
+            }
+        }
+    }
+
+    /// Takes a description.
+    pub(super) fn describe(
+        &mut self,
+        relation: &Relation<'_>,
+        columns: &[RelationColumn<'_>],
+        described: &[u8],
+        lsn: u64,
+        asked: &mut dyn Asked,
+    ) -> Result<()> {
+        let key = relation.number.to_be_bytes();
+        let altered = match self.layouts.get(&key[..]) {
+            Some(Entry::Ours(slot)) if *slot.described == *described => return Ok(()),
+            Some(Entry::Ours(_)) => true,
+            Some(Entry::Foreign) => return Ok(()),
+            None => false,
+        };
+        let names: Vec<Vec<u8>> = columns.iter().map(|column| column.name.to_vec()).collect();
+        let number = u64::from(relation.number);
+        let Some(table) = self.ours(number, lsn, Some((relation, &names)), asked)? else {
+            self.layouts.insert(key.into(), Entry::Foreign);
+            return Ok(());
+        };
+        let shape = self.shapes[table as usize].of(&names, altered, &mut |number| asked.table(number))?;
+        let is_full = relation.identity == b'f';
+        let columns: Vec<Described<'_>> = columns
+            .iter()
+            .map(|column| Described {
+                name: column.name,
+                kind: b"",
+                in_identity: Some(column.in_identity),
+            })
+            .collect();
+        let layout = Layout::new(
+            table,
+            (shape, self.shapes[table as usize].get(shape)),
+            &columns,
+            is_full,
+        );
+        let slot = Slot {
+            number,
+            described: described.into(),
+            layout: Some(layout),
+            table,
+        };
+        self.layouts.insert(key.into(), Entry::Ours(slot));
+        Ok(())
+    }
+
+    /// Where the values of a row go; `None` if its table is not captured. `new`: all the columns that the table had, where
+    /// the row has them with their names.
+    pub(super) fn layout(
+        &mut self,
+        table: TableRef<'_>,
+        new: &[Cell<'_>],
+        lsn: u64,
+        asked: &mut dyn Asked,
+    ) -> Result<Option<&Layout>> {
+        let key = &*key_of(table);
+        let is_numbered = matches!(table, TableRef::Number(_));
+        if !self.layouts.contains_key(key) {
+            if is_numbered {
+                let text = "a row of a table that was not described".to_owned();
+                return Err(ErrorKind::Decoding(text).into());
+            }
+            self.enter(key.into(), table, lsn, asked)?;
+        }
+        let number = match self.layouts.get(key) {
+            Some(Entry::Ours(slot)) => slot.number,
+            _ => return Ok(None),
+        };
+        let is_full = match self.by_number.get(&number) {
+            Some(Known::Ours { until: Some(until), .. }) if lsn >= *until => {
+                self.layouts.insert(key.into(), Entry::Foreign);
+                return Ok(None);
+            }
+            Some(Known::Ours { is_full, .. }) => *is_full,
+            _ => false,
+        };
+        let Some(Entry::Ours(slot)) = self.layouts.get_mut(key) else {
+            return Ok(None);
+        };
+        let fits = match &slot.layout {
+            Some(layout) => new.is_empty() || is_numbered || layout.fits(new),
+            None => false,
+        };
+        if !fits {
+            let shapes = &mut self.shapes[slot.table as usize];
+            slot.layout = Some(named_layout(slot, new, is_full, shapes, asked)?);
+        }
+        Ok(slot.layout.as_ref())
+    }
+
+    /// The layout that [`Tables::layout`] gave last for a table.
+    pub(super) fn known(&self, table: TableRef<'_>) -> Option<&Layout> {
+        match self.layouts.get(&*key_of(table)) {
+            Some(Entry::Ours(slot)) => slot.layout.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// A shape of a table that has more than one.
+    pub(super) fn changed_shape(&self, table: u32, shape: usize) -> Option<Arc<Table>> {
+        let shapes = &self.shapes[table as usize];
+        (shapes.last() > 0).then(|| shapes.get(shape).table.clone())
+    }
+
+    fn enter(&mut self, key: Box<[u8]>, table: TableRef<'_>, lsn: u64, asked: &mut dyn Asked) -> Result<()> {
+        let number = self.number(table, asked)?;
+        let captured = match number {
+            Some(number) => self.ours(number, lsn, None, asked)?,
+            None => None,
+        };
+        let entry = match number.zip(captured) {
+            Some((number, table)) => Entry::Ours(Slot {
+                number,
+                described: Box::default(),
+                layout: None,
+                table,
+            }),
+            None => Entry::Foreign,
+        };
+        self.layouts.insert(key, entry);
+        Ok(())
+    }
+}
+
+/// What a table's layout is kept by.
+enum KeyOf<'t> {
+    Number([u8; 4]),
+    Name(&'t [u8]),
+    Joined(Vec<u8>),
+}
+
+impl Deref for KeyOf<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            KeyOf::Number(number) => number,
+            KeyOf::Name(name) => name,
+            KeyOf::Joined(name) => name,
+        }
+    }
+}
+
+fn key_of(table: TableRef<'_>) -> KeyOf<'_> {
+    match table {
+        TableRef::Number(number) => KeyOf::Number(number.to_be_bytes()),
+        TableRef::Name(name) => KeyOf::Name(name),
+        TableRef::Plain(schema, name) => KeyOf::Joined([schema, b"\0", name].concat()),
+    }
+}
+
+fn split(qualified: &[u8]) -> Result<Name> {
+    match split_name(qualified) {
+        Some((schema, name)) => Ok((schema.into(), name.into())),
+        None => Err(Error::from(ErrorKind::Decoding(format!(
+            "{} is no qualified name",
+            qualified.escape_ascii()
+        )))),
+    }
+}
+
+/// The layout of a table whose rows name their columns.
+fn named_layout(
+    slot: &Slot,
+    new: &[Cell<'_>],
+    is_full: bool,
+    shapes: &mut Shapes,
+    asked: &mut dyn Asked,
+) -> Result<Layout> {
+    let dictionary: &mut Dictionary<'_> = &mut |number| asked.table(number);
+    if new.is_empty() {
+        // A row that goes names some of its columns only: those of the newest shape are assumed.
+        let number = shapes.last();
+        let shape = shapes.get(number);
+        let columns = shape.table.columns.iter().map(|column| Described {
+            name: column.name.as_bytes(),
+            kind: b"",
+            in_identity: None,
+        });
+        let columns: Vec<Described<'_>> = columns.collect();
+        return Ok(Layout::new(slot.table, (number, shape), &columns, is_full));
+    }
+    let names: Vec<Vec<u8>> = new.iter().map(|cell| unquoted(cell.name)).collect();
+    let shape = shapes.of(&names, slot.layout.is_some(), dictionary)?;
+    let columns = new.iter().map(|cell| Described {
+        name: cell.name,
+        kind: cell.kind,
+        in_identity: None,
+    });
+    let columns: Vec<Described<'_>> = columns.collect();
+    Ok(Layout::new(slot.table, (shape, shapes.get(shape)), &columns, is_full))
+}
