@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# make bench: every comparison side by side in one run, ratios printed. ARGS="parser|bridge|snapshot|log [arguments]" runs
-# one of them; what it takes stands at the head of each.
+# make bench: every comparison side by side in one run, ratios printed. ARGS="parser|bridge|snapshot|log|slots-snapshot|slots-stream|
+# slots-latency|slots-memory|slots-loss [arguments]" runs one of them; what it takes stands at the head of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=benches/jdbc-source
+flink_cdc=benches/flink-cdc-postgres
 
 # in_java CLASS [ARGUMENTS]: over the connector's tests' class path, with the peer's beside it.
 in_java() {
@@ -17,16 +18,25 @@ bridge() {
 }
 snapshot() { in_java io.tidemark.bench.SnapshotBench "$@"; }
 log() { in_java io.tidemark.bench.LogBench "$@"; }
+# Flink CDC runs on a class path of its own, with nothing of ours but the classes of the benches.
+slots() { in_java -Dtidemark.bench.peer="$PWD/java/target/test-classes:$(cat $flink_cdc/target/class-path)" "$@"; }
+slots-snapshot() { slots io.tidemark.bench.SlotsBench snapshot "$@"; }
+slots-stream() { slots io.tidemark.bench.SlotsBench stream "$@"; }
+slots-latency() { slots io.tidemark.bench.SlotsBench latency "$@"; }
+slots-memory() { slots io.tidemark.bench.SlotsBench memory "$@"; }
+slots-loss() { slots io.tidemark.bench.SlotsLoss "$@"; }
 
 if [ "${1:-}" != parser ]; then
   scripts/test-classpath.sh
-  mvn -B -q -f $folder/pom.xml dependency:build-classpath -Dmdep.outputFile=target/class-path
+  for peer in $folder $flink_cdc; do
+    mvn -B -q -f $peer/pom.xml dependency:build-classpath -Dmdep.outputFile=target/class-path
+  done
 fi
 if [ $# -gt 0 ]; then
   "$@"
   exit
 fi
-for comparison in parser bridge snapshot log; do
+for comparison in parser bridge snapshot log slots-snapshot slots-stream slots-latency slots-memory slots-loss; do
   printf '\n== %s\n' "$comparison"
   $comparison
 done

@@ -1,7 +1,9 @@
 package io.tidemark.bench;
 
+import java.time.Instant;
 import java.util.Set;
 import org.apache.flink.configuration.ConfigOption;
+import org.apache.flink.configuration.ConfigOptions;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
 import org.apache.flink.streaming.api.functions.ProcessFunction;
@@ -12,16 +14,23 @@ import org.apache.flink.table.connector.sink.DataStreamSinkProvider;
 import org.apache.flink.table.connector.sink.DynamicTableSink;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.factories.DynamicTableSinkFactory;
+import org.apache.flink.table.factories.FactoryUtil;
 import org.apache.flink.util.Collector;
 
 /**
  * A table sink {@code 'connector' = 'counting'} for one job at parallelism 1 in this JVM: how many
- * rows came, when, and the sum of their first column, by which two jobs can be compared.
+ * rows came, when, and the sum of their first column, by which two jobs can be compared. With
+ * {@code 'clock'}, the index of a BIGINT column of microseconds since 1970, also how old each row
+ * was.
  */
 public final class CountingSink implements DynamicTableSinkFactory {
   private static volatile long rows;
   private static volatile long sum;
   private static volatile long firstNanos;
+  private static volatile long lastNanos;
+  private static final Ages AGES = new Ages();
+  private static final ConfigOption<Integer> CLOCK =
+      ConfigOptions.key("clock").intType().defaultValue(-1);
 
   /** How many rows have come. */
   public static long rows() {
@@ -38,6 +47,16 @@ public final class CountingSink implements DynamicTableSinkFactory {
     return firstNanos;
   }
 
+  /** {@link System#nanoTime()} at the last one that {@link #rows} counts. */
+  public static long lastNanos() {
+    return lastNanos;
+  }
+
+  /** How old the rows were. */
+  static Ages ages() {
+    return AGES;
+  }
+
   @Override
   public String factoryIdentifier() {
     return "counting";
@@ -50,15 +69,23 @@ public final class CountingSink implements DynamicTableSinkFactory {
 
   @Override
   public Set<ConfigOption<?>> optionalOptions() {
-    return Set.of();
+    return Set.of(CLOCK);
   }
 
   @Override
   public DynamicTableSink createDynamicTableSink(Context context) {
-    return new Table();
+    FactoryUtil.TableFactoryHelper helper = FactoryUtil.createTableFactoryHelper(this, context);
+    helper.validate();
+    return new Table(helper.getOptions().get(CLOCK));
   }
 
   private static final class Table implements DynamicTableSink {
+    private final int clock;
+
+    private Table(int clock) {
+      this.clock = clock;
+    }
+
     @Override
     public ChangelogMode getChangelogMode(ChangelogMode requested) {
       return ChangelogMode.all();
@@ -70,14 +97,14 @@ public final class CountingSink implements DynamicTableSinkFactory {
         @Override
         public DataStreamSink<?> consumeDataStream(
             ProviderContext provider, DataStream<RowData> rows) {
-          return rows.process(new Count()).sinkTo(new DiscardingSink<>());
+          return rows.process(new Count(clock)).sinkTo(new DiscardingSink<>());
         }
       };
     }
 
     @Override
     public DynamicTableSink copy() {
-      return new Table();
+      return new Table(clock);
     }
 
     @Override
@@ -89,8 +116,14 @@ public final class CountingSink implements DynamicTableSinkFactory {
   private static final class Count extends ProcessFunction<RowData, Void> {
     private static final long serialVersionUID = 1L;
     private static final int PUBLISHED_EVERY = 1000;
+    private final int clock;
     private long count;
     private long keys;
+    private long published;
+
+    private Count(int clock) {
+      this.clock = clock;
+    }
 
     @Override
     public void processElement(RowData row, Context context, Collector<Void> out) {
@@ -98,6 +131,11 @@ public final class CountingSink implements DynamicTableSinkFactory {
         firstNanos = System.nanoTime();
       }
       keys += row.getLong(0);
+      if (clock >= 0) {
+        Instant now = Instant.now();
+        long micros = now.getEpochSecond() * 1_000_000 + now.getNano() / 1000;
+        AGES.add(row.getLong(clock), micros);
+      }
       if (count % PUBLISHED_EVERY == 0) {
         publish();
       }
@@ -109,6 +147,10 @@ public final class CountingSink implements DynamicTableSinkFactory {
     }
 
     private void publish() {
+      if (count > published) {
+        lastNanos = System.nanoTime();
+        published = count;
+      }
       sum = keys;
       rows = count;
     }

@@ -2,10 +2,6 @@ package io.tidemark.bench;
 
 import io.tidemark.workload.OrdersTable;
 import io.tidemark.workload.StandIn;
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.lang.management.ManagementFactory;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.Statement;
@@ -32,6 +28,7 @@ public final class SnapshotBench {
    */
   public static void main(String[] args) throws Exception {
     if (args.length == 2 && args[0].equals("run")) {
+      FreshJvm.endWithParent();
       System.out.println(run(args[1]));
       return;
     }
@@ -70,7 +67,8 @@ public final class SnapshotBench {
     Run[] runs = new Run[4];
     String[] names = {OURS, PEER, PEER, OURS};
     for (int n = 0; n < runs.length; n++) {
-      runs[n] = inProcess(names[n].equals(OURS) ? ours : peer);
+      runs[n] =
+          new Run(FreshJvm.run(SnapshotBench.class, "run", names[n].equals(OURS) ? ours : peer));
       Run run = runs[n];
       if (run.rows != rows || run.sum != runs[0].sum) {
         throw new IllegalStateException(
@@ -101,30 +99,6 @@ public final class SnapshotBench {
       whole = Double.parseDouble(words[2]);
       behindFirst = Double.parseDouble(words[3]);
       cpu = Double.parseDouble(words[4]);
-    }
-  }
-
-  private static Run inProcess(String with) throws Exception {
-    List<String> command = new ArrayList<>();
-    command.add(ProcessHandle.current().info().command().orElse("java"));
-    command.addAll(ManagementFactory.getRuntimeMXBean().getInputArguments());
-    command.addAll(List.of("-cp", System.getProperty("java.class.path")));
-    command.addAll(List.of(SnapshotBench.class.getName(), "run", with));
-    Process process =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-    try (BufferedReader lines =
-        new BufferedReader(
-            new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-      String last = null;
-      for (String line; (line = lines.readLine()) != null; ) {
-        last = line;
-      }
-      if (process.waitFor() != 0 || last == null) {
-        throw new IllegalStateException("the run failed: " + last);
-      }
-      return new Run(last);
-    } finally {
-      process.destroyForcibly();
     }
   }
 

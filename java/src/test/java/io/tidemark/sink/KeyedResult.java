@@ -70,6 +70,12 @@ public final class KeyedResult implements DynamicTableSinkFactory {
       return newestMillis;
     }
 
+    /** A column of the row with a key, counted behind the key; null where there is no row. */
+    public Object column(long id, int column) {
+      Object[] row = rows.get(id);
+      return row == null ? null : row[column];
+    }
+
     public OrdersTable.Checksum checksum() {
       OrdersTable.Checksum sum = new OrdersTable.Checksum();
       rows.forEach(

@@ -43,16 +43,27 @@ public final class OrdersTable {
   /** Puts {@code rows} rows into the empty table. */
   public static void fill(Connection connection, long rows) throws SQLException {
     try (Statement statement = connection.createStatement()) {
-      statement.execute(
-          "INSERT INTO "
-              + QUOTED
-              + " SELECT n, 'customer ' || n % 9973, (n * 7919 % 1000000) / 100.0,"
-              + " CASE WHEN n % 5 = 0 THEN NULL ELSE 'it''s order ' || n || ' ' || repeat('x', (n % 40)::int) END,"
-              + " DATE '2024-01-01' + (n % 900)::int, TIMESTAMP '2024-01-01 00:00:00' + n * INTERVAL '1.000001 s'"
-              + " FROM generate_series(1::bigint, "
-              + rows
-              + ") n");
+      statement.execute("INSERT INTO " + QUOTED + " " + rows(1, rows));
     }
+  }
+
+  /**
+   * A query for the rows of the keys from {@code first} to {@code last}, which are always the same.
+   */
+  public static String rows(long first, long last) {
+    return rows(first + "::bigint", Long.toString(last));
+  }
+
+  /** The same with bounds that are expressions. */
+  public static String rows(String first, String last) {
+    return "SELECT n, 'customer ' || n % 9973, (n * 7919 % 1000000) / 100.0,"
+        + " CASE WHEN n % 5 = 0 THEN NULL ELSE 'it''s order ' || n || ' ' || repeat('x', (n % 40)::int) END,"
+        + " DATE '2024-01-01' + (n % 900)::int, TIMESTAMP '2024-01-01 00:00:00' + n * INTERVAL '1.000001 s'"
+        + " FROM generate_series("
+        + first
+        + ", "
+        + last
+        + ") n";
   }
 
   /** Count and checksum of what stands in the table. */
