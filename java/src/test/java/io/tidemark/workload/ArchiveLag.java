@@ -10,7 +10,7 @@ import java.util.Random;
  * Lets the archives stay behind the log for a while and come up again, and begins new ones, at
  * moments from a seed.
  */
-public final class ArchiveLag implements AutoCloseable {
+public final class ArchiveLag implements RandomWorkload.Disturbance {
   private final Thread thread;
   private volatile boolean stopping;
   private volatile SQLException failure;
@@ -20,6 +20,7 @@ public final class ArchiveLag implements AutoCloseable {
     thread.setDaemon(true);
   }
 
+  @Override
   public void start() {
     thread.start();
   }
