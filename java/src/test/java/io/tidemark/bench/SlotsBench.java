@@ -123,6 +123,7 @@ public final class SlotsBench {
       System.out.printf(
           "%-10s %,14.0f rows/s: get_binary_changes counted in SQL, the limit%n", "server", limit);
       table.ratio();
+      table.toLimit(rows / limit);
     }
   }
 
@@ -251,6 +252,16 @@ public final class SlotsBench {
             "ratio of the rates: %.2f whole, %.2f from the first row to the last%n",
             ratio(run -> run.whole), ratio(run -> run.behindFirst));
       }
+    }
+
+    /** {@code seconds}: what the server alone takes. */
+    void toLimit(double seconds) {
+      runs.forEach(
+          (contender, all) ->
+              System.out.printf(
+                  "%s takes %.2f times as long as the server alone%n",
+                  contender.title(),
+                  all.stream().mapToDouble(run -> run.behindFirst).average().orElse(0) / seconds));
     }
 
     private double ratio(ToDoubleFunction<Run> seconds) {
