@@ -70,6 +70,11 @@ public final class KeyedResult implements DynamicTableSinkFactory {
       return newestMillis;
     }
 
+    /** The keys that have a row. */
+    public Set<Long> ids() {
+      return rows.keySet();
+    }
+
     /** A column of the row with a key, counted behind the key; null where there is no row. */
     public Object column(long id, int column) {
       Object[] row = rows.get(id);
