@@ -18,7 +18,6 @@ use tidemark::row::layout::{DeclaredColumn, resolve};
 use tidemark::row::value::{Value, ValueBuffer};
 use tidemark::row::zone::Zone;
 use tidemark::row::{RowCodec, RowKind, RowOrigin};
-use tidemark::snapshot::PageRows;
 use tidemark::split::TableName;
 
 const NULL: usize = 0xffff;
@@ -53,7 +52,7 @@ pub extern "system" fn raw0<'l>(mut env: EnvUnowned<'l>, _class: JClass<'l>) -> 
     .resolve::<ThrowRuntimeExAndDefault>()
 }
 
-/// The rows in Flink's layout, as a page is filled and a batch is cut from it.
+/// The rows in Flink's layout, filled into a batch.
 #[jni_mangle("io.tidemark.bench.BridgeBench")]
 pub extern "system" fn batch0<'l>(mut env: EnvUnowned<'l>, _class: JClass<'l>) -> JByteArray<'l> {
     env.with_env(|env| -> Result<_, jni::errors::Error> {
@@ -65,7 +64,7 @@ pub extern "system" fn batch0<'l>(mut env: EnvUnowned<'l>, _class: JClass<'l>) -
 
 impl Bench {
     fn batch(&self) -> Batch {
-        let mut page = PageRows::default();
+        let mut builder = BatchBuilder::with_capacity(2 * self.source.len());
         let mut values = ValueBuffer::default();
         let mut rest = &self.source[..];
         while !rest.is_empty() {
@@ -90,19 +89,8 @@ impl Bench {
                 values.set(image, column, value);
             }
             let origin = RowOrigin::default();
-            page.push(
-                |key| self.codec.key(0, &values, image, key),
-                |out| self.codec.row(0, RowKind::Insert, &values, image, &origin, out),
-            )
-            .unwrap();
-        }
-        let mut builder = BatchBuilder::with_capacity(page.row_bytes());
-        for row in 0..page.len() {
-            let append = |out: &mut Vec<u8>| {
-                out.extend_from_slice(page.row(row));
-                Ok(())
-            };
-            builder.row(false, append).unwrap();
+            let fill = |out: &mut Vec<u8>| (self.codec).row(0, RowKind::Insert, &values, image, &origin, out);
+            builder.row(false, fill).unwrap();
         }
         builder.finish(1)
     }

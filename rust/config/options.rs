@@ -194,7 +194,7 @@ pub const OPTIONS: &[OptionSpec] = &[
             max: 16 * GIB,
         },
         default: Default::Number(64 * MIB),
-        doc: "Bytes of the pages that one advance of the log corrects together: no further page is begun once they are held. The rows of the round before may still be on their way out.",
+        doc: "Bytes of the pages that one advance of the log corrects together: no further page is begun once they are held. The first round is full at 4 mb and each one behind a full one at twice as much, up to this, so that first rows go out soon. The rows of the round before may still be on their way out.",
     },
     OptionSpec {
         name: "log.fetch.size",

@@ -2,13 +2,12 @@
 //! log.
 
 mod form;
+mod newest;
 
 pub use form::Form;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use arc_swap::{ArcSwap, Guard};
 
 use crate::catalog::change::SchemaChange;
 use crate::catalog::key::KeyCodec;
@@ -17,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::position::{Scn, Xid};
 use crate::row::binary_row::{BinaryRow, MAX_ROW_SIZE};
 use crate::row::codec::form::{Images, Label, Writer};
+use crate::row::codec::newest::Newest;
 use crate::row::convert::{Conversion, Refusal, describe};
 use crate::row::fields::Fields;
 use crate::row::layout::{FlinkType, Metadata, OutputColumn, OutputSource};
@@ -96,7 +96,7 @@ pub struct Needed {
 /// The encoder.
 pub struct Codec {
     /// Each by its table's newest shape: a plan is replaced whole.
-    tables: Vec<ArcSwap<Plan>>,
+    tables: Vec<Newest<Plan>>,
     prepare: Option<Arc<Prepare>>,
     writer: Writer,
     database: String,
@@ -140,7 +140,7 @@ impl Codec {
     /// database's clock.
     pub fn new(tables: Vec<CapturedTable>, database: &str, zone: Zone, on_error: OnValueError) -> Self {
         Codec {
-            tables: tables.into_iter().map(Plan::new).map(ArcSwap::from_pointee).collect(),
+            tables: tables.into_iter().map(Plan::new).map(Newest::new).collect(),
             prepare: None,
             writer: Writer::Rows(Updates::Halves),
             database: database.to_owned(),
@@ -171,7 +171,7 @@ impl Codec {
         let plan = self.plan(table)?;
         match *plan.table == *shape {
             true => Ok(plan.needed.clone()),
-            false => self.plan_of(&plan, shape).map(|plan| plan.needed),
+            false => self.plan_of(plan, shape).map(|plan| plan.needed),
         }
     }
 
@@ -203,10 +203,11 @@ impl Codec {
         }
     }
 
-    fn plan(&self, table: u32) -> Result<Guard<Arc<Plan>>> {
+    #[inline]
+    fn plan(&self, table: u32) -> Result<&Plan> {
         self.tables
             .get(table as usize)
-            .map(ArcSwap::load)
+            .and_then(Newest::get)
             .ok_or_else(|| ErrorKind::Internal(format!("there is no table {table} among the captured ones")).into())
     }
 
@@ -356,7 +357,7 @@ impl RowCodec for Codec {
     ) -> Result<()> {
         let plan = self.plan(table)?;
         let row = Row {
-            plan: &plan,
+            plan,
             kind,
             values,
             image,
@@ -382,7 +383,7 @@ impl RowCodec for Codec {
     ) -> Result<()> {
         let plan = self.plan(table)?;
         let row = Row {
-            plan: &plan,
+            plan,
             kind: RowKind::UpdateAfter,
             values,
             image: after,
@@ -404,7 +405,7 @@ impl RowCodec for Codec {
         if Arc::ptr_eq(&plan.table, shape) || (self.prepare.is_none() && *plan.table == **shape) {
             return Ok(());
         }
-        let mut new = self.plan_of(&plan, shape)?;
+        let mut new = self.plan_of(plan, shape)?;
         new.table = shape.clone();
         if new.needed.gone != plan.needed.gone && !new.needed.gone.is_empty() {
             let gone = new.needed.gone.join(", ");
@@ -414,7 +415,7 @@ impl RowCodec for Codec {
             );
         }
         if let Some(place) = self.tables.get(table as usize) {
-            place.store(Arc::new(new));
+            place.replace(new);
         }
         Ok(())
     }

@@ -17,11 +17,11 @@ use crate::row::zone::Zone;
 
 /// Why a value does not fit; the codec adds column, key and table.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Refusal(String);
+pub(super) struct Refusal(Box<str>);
 
 impl Refusal {
     pub(super) fn new(reason: String) -> Self {
-        Refusal(reason)
+        Refusal(reason.into())
     }
 }
 
@@ -87,6 +87,7 @@ impl Conversion {
     }
 
     /// Writes a value that is there. On an error the row is as it was.
+    #[inline(always)]
     pub(super) fn write<F: Fields>(
         &self,
         row: &mut F,
@@ -139,24 +140,22 @@ impl Conversion {
         }
         match value {
             Value::Int(value) if (least..=greatest).contains(&value) => Ok(value),
-            Value::Int(value) => Err(Refusal(format!("{value} is not between {least} and {greatest}"))),
+            Value::Int(value) => Err(Refusal::new(format!("{value} is not between {least} and {greatest}"))),
             Value::Number(text) | Value::Text(text) => number::integer(text, least, greatest),
             _ => Err(refused(value, "is not a number")),
         }
     }
 
+    #[inline]
     fn characters<F: Fields>(&self, row: &mut F, field: usize, value: Value<'_>) -> Result<(), Refusal> {
         match (self.from, value) {
             (From::Number, Value::Int(value)) => row.put_number(field, |out| {
-                write!(out, "{value}").map_err(|error| Refusal(error.to_string()))
+                write!(out, "{value}").map_err(|error| Refusal::new(error.to_string()))
             }),
             (From::Number, Value::Number(text) | Value::Text(text)) => {
                 row.put_number(field, |out| number::write_plain(text, out))
             }
-            (From::Text { padded }, Value::Text(text)) => {
-                row.put_text(field, text::characters(text, padded)?);
-                Ok(())
-            }
+            (From::Text { padded }, Value::Text(text)) => row.put_characters(field, text::unpadded(text, padded)),
             (From::TimeZoned, Value::Time(text) | Value::Text(text)) => {
                 row.put_text(field, &time::zoned_time(text)?);
                 Ok(())
@@ -180,6 +179,7 @@ fn boolean(value: Value<'_>) -> Result<bool, Refusal> {
     }
 }
 
+#[inline]
 fn decimal(value: Value<'_>, precision: u8, scale: u8) -> Result<i128, Refusal> {
     match value {
         Value::Int(value) => number::decimal_of_integer(value, precision, scale),
@@ -215,6 +215,7 @@ fn binary<F: Fields>(row: &mut F, field: usize, value: Value<'_>) -> Result<(), 
     }
 }
 
+#[inline]
 fn date_time(value: Value<'_>) -> Result<DateTime, Refusal> {
     match value {
         Value::Date(text) | Value::Timestamp(text) | Value::Text(text) => DateTime::parse(text),
@@ -222,6 +223,7 @@ fn date_time(value: Value<'_>) -> Result<DateTime, Refusal> {
     }
 }
 
+#[inline]
 fn date(value: Value<'_>) -> Result<i32, Refusal> {
     let at = date_time(value)?;
     if (at.second_of_day, at.nanos, at.offset) != (0, 0, None) {
@@ -238,8 +240,9 @@ fn time_of_day(value: Value<'_>) -> Result<(u32, u32), Refusal> {
     }
 }
 
+#[cold]
 fn refused(value: Value<'_>, why: &str) -> Refusal {
-    Refusal(format!("{} {why}", describe(value)))
+    Refusal::new(format!("{} {why}", describe(value)))
 }
 
 /// A value's words, for an error.

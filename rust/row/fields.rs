@@ -2,7 +2,7 @@
 
 use crate::row::binary_row::BinaryRow;
 use crate::row::convert::Refusal;
-use crate::row::time;
+use crate::row::{text, time};
 
 /// Takes the fields of one row in their order, each once, as values of their declared types.
 pub(super) trait Fields {
@@ -42,6 +42,11 @@ pub(super) trait Fields {
 
     /// `CHAR` or `VARCHAR`.
     fn put_text(&mut self, field: usize, text: &str);
+
+    /// `CHAR` or `VARCHAR` from bytes. If they are no characters the row is as it was.
+    fn put_characters(&mut self, field: usize, text: &[u8]) -> Result<(), Refusal> {
+        text::characters(text).map(|text| self.put_text(field, text))
+    }
 
     /// `BINARY` or `VARBINARY`.
     fn put_binary(&mut self, field: usize, bytes: &[u8]);
@@ -115,6 +120,16 @@ impl Fields for BinaryRow<'_> {
 
     fn put_text(&mut self, field: usize, text: &str) {
         self.put_bytes(field, text.as_bytes());
+    }
+
+    #[inline]
+    fn put_characters(&mut self, field: usize, text: &[u8]) -> Result<(), Refusal> {
+        // Most are, and to see that costs less.
+        if !text.is_ascii() {
+            text::characters(text)?;
+        }
+        self.put_bytes(field, text);
+        Ok(())
     }
 
     fn put_binary(&mut self, field: usize, bytes: &[u8]) {

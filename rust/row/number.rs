@@ -25,7 +25,7 @@ const POWERS: [u128; 39] = {
 pub(super) fn integer(text: &[u8], least: i64, greatest: i64) -> Result<i64, Refusal> {
     let value = match small(text) {
         Some(value) => i128::from(value),
-        None => Number::parse(text)?.scaled(0, text)?,
+        None => large_decimal(text, 0)?,
     };
     match i64::try_from(value) {
         Ok(value) if (least..=greatest).contains(&value) => Ok(value),
@@ -37,9 +37,18 @@ pub(super) fn integer(text: &[u8], least: i64, greatest: i64) -> Result<i64, Ref
 }
 
 /// A decimal as its unscaled value.
+#[inline]
 pub(super) fn decimal(text: &[u8], precision: u8, scale: u8) -> Result<i128, Refusal> {
-    let unscaled = Number::parse(text)?.scaled(scale, text)?;
+    let unscaled = match small_decimal(text, scale) {
+        Some(unscaled) => i128::from(unscaled),
+        None => large_decimal(text, scale)?,
+    };
     within(unscaled, precision).ok_or_else(|| too_wide(&quoted(text), precision, scale))
+}
+
+#[cold]
+fn large_decimal(text: &[u8], scale: u8) -> Result<i128, Refusal> {
+    Number::parse(text)?.scaled(scale, text)
 }
 
 /// An integer as the unscaled value of a decimal.
@@ -62,18 +71,38 @@ fn too_wide(value: &str, precision: u8, scale: u8) -> Refusal {
 
 /// The usual short integer without a point or an exponent.
 fn small(text: &[u8]) -> Option<i64> {
-    let (negative, digits) = sign(text);
-    if digits.is_empty() || digits.len() > 18 {
+    small_decimal(text, 0)
+}
+
+/// The usual short number without an exponent, times `10^scale`; `None` also where digits would be lost. It saves the
+/// arithmetic in 128 bits.
+#[inline]
+fn small_decimal(text: &[u8], scale: u8) -> Option<i64> {
+    /// Digits that an `i64` always holds.
+    const MOST: usize = 18;
+    let (negative, rest) = sign(text);
+    if rest.len() > MOST {
         return None;
     }
     let mut value = 0_i64;
-    for byte in digits {
+    let mut point = None;
+    for (at, byte) in rest.iter().enumerate() {
         let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
+        if digit <= 9 {
+            value = value * 10 + i64::from(digit);
+        } else if *byte == b'.' && point.is_none() {
+            point = Some(at);
+        } else {
             return None;
         }
-        value = value * 10 + i64::from(digit);
     }
+    let fraction = point.map_or(0, |at| rest.len() - at - 1);
+    let digits = rest.len() - usize::from(point.is_some());
+    let more = usize::from(scale).checked_sub(fraction)?;
+    if digits == 0 || digits + more > MOST {
+        return None;
+    }
+    let value = value * POWERS[more] as i64;
     Some(if negative { -value } else { value })
 }
 

@@ -15,15 +15,19 @@ pub(super) fn boolean(text: &[u8]) -> Result<bool, Refusal> {
 
 /// A text as it is. Of a padded column the blanks at its end are left out: the column pads them, they say nothing, and
 /// the log leaves them out where drivers put them in.
-pub(super) fn characters(text: &[u8], padded: bool) -> Result<&str, Refusal> {
-    let text = if padded { without_padding(text) } else { text };
-    std::str::from_utf8(text)
-        .map_err(|error| Refusal::new(format!("{} is not UTF-8 at byte {}", quoted(text), error.valid_up_to())))
+#[inline]
+pub(super) fn unpadded(text: &[u8], padded: bool) -> &[u8] {
+    let length = match padded {
+        true => text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1),
+        false => text.len(),
+    };
+    &text[..length]
 }
 
-fn without_padding(text: &[u8]) -> &[u8] {
-    let length = text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
-    &text[..length]
+/// The characters of a text.
+pub(super) fn characters(text: &[u8]) -> Result<&str, Refusal> {
+    std::str::from_utf8(text)
+        .map_err(|error| Refusal::new(format!("{} is not UTF-8 at byte {}", quoted(text), error.valid_up_to())))
 }
 
 /// Appends the bytes that pairs of hexadecimal digits stand for.
@@ -70,15 +74,15 @@ mod tests {
 
     #[test]
     fn only_padded_texts_lose_blanks_and_only_at_their_end() {
-        assert_eq!(characters(b" a b  ", true).ok(), Some(" a b"));
-        assert_eq!(characters(b"    ", true).ok(), Some(""));
-        assert_eq!(characters(b"a\t\n ", true).ok(), Some("a\t\n"));
-        assert_eq!(characters(b"a  ", false).ok(), Some("a  "));
+        assert_eq!(unpadded(b" a b  ", true), b" a b");
+        assert_eq!(unpadded(b"    ", true), b"");
+        assert_eq!(unpadded(b"a\t\n ", true), b"a\t\n");
+        assert_eq!(unpadded(b"a  ", false), b"a  ");
     }
 
     #[test]
     fn a_text_that_is_not_utf_8_is_refused() {
-        let refusal = characters(b"ab\xb8\xc4", false).expect_err("refused").to_string();
+        let refusal = characters(b"ab\xb8\xc4").expect_err("refused").to_string();
         assert!(refusal.contains("not UTF-8 at byte 2"), "{refusal}");
     }
 

@@ -81,6 +81,7 @@ impl ValueBuffer {
     }
 
     /// Begins an image of `arity` values, all absent.
+    #[inline]
     pub fn begin(&mut self, arity: usize) -> Image {
         let first = self.cells.len() as u32;
         self.cells.resize(
@@ -106,6 +107,7 @@ impl ValueBuffer {
     }
 
     /// Sets one value of an image.
+    #[inline]
     pub fn set(&mut self, image: Image, column: usize, value: Value<'_>) {
         let (tag, bytes): (Tag, &[u8]) = match value {
             Value::Absent => (Tag::Absent, b""),
@@ -133,6 +135,7 @@ impl ValueBuffer {
         self.put(image, column, Tag::Text, write);
     }
 
+    #[inline]
     fn put(&mut self, image: Image, column: usize, tag: Tag, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.bytes.len();
         write(&mut self.bytes);
@@ -145,6 +148,7 @@ impl ValueBuffer {
     }
 
     /// One value of an image.
+    #[inline]
     pub fn get(&self, image: Image, column: usize) -> Value<'_> {
         let cell = self.cells[image.first as usize + column];
         let bytes = &self.bytes[cell.start as usize..(cell.start + cell.length) as usize];

@@ -27,6 +27,10 @@ pub struct RoundLimits {
     pub log_end: Patience,
 }
 
+/// What the first round may hold: no row goes out before a round is closed, and whoever waits for the first ones waits for
+/// so much to be read.
+const FIRST_ROUND_BYTES: usize = 4 << 20;
+
 /// The leave to read one page by a SELECT that starts from now on; void once the round is closed.
 #[derive(Debug)]
 pub struct PageTicket {
@@ -153,6 +157,8 @@ pub struct Rounds {
     /// The smallest `mine_from` that the log phase will need of the pages closed so far.
     needed: Option<Scn>,
     round: u64,
+    /// How much this round may hold.
+    room: usize,
     pages: Vec<Page>,
     /// The largest `V` asked after one of the round's SELECTs.
     high: Scn,
@@ -203,6 +209,7 @@ impl Rounds {
             opened: false,
             needed: None,
             round: 0,
+            room: limits.round_bytes.min(FIRST_ROUND_BYTES),
             pages: Vec::new(),
             high: Scn(0),
             scratch: Scratch::default(),
@@ -327,9 +334,10 @@ impl Rounds {
         self.add_page(ticket, table, chunk, rows, rest)
     }
 
-    /// Whether the round holds as much as a round may.
+    /// Whether the round holds as much as it may: the first one little, each one behind a full one twice as much, up to
+    /// the limit.
     pub fn is_full(&self) -> bool {
-        self.size() >= self.limits.round_bytes
+        self.size() >= self.room
     }
 
     /// Bytes that the round's pages hold.
@@ -370,6 +378,9 @@ impl Rounds {
     pub fn close(&mut self, clock: &mut dyn Clock) -> Result<ClosedRound> {
         if self.pages.is_empty() {
             return Ok(ClosedRound::default());
+        }
+        if self.is_full() {
+            self.room = self.room.saturating_mul(2).min(self.limits.round_bytes);
         }
         self.round += 1;
         let mut pages = std::mem::take(&mut self.pages);

@@ -362,6 +362,35 @@ fn a_round_is_full_by_its_bytes() {
 }
 
 #[test]
+fn rounds_grow_from_4_mb_to_their_limit_as_long_as_they_are_full() {
+    const MB: usize = 1 << 20;
+    let log = log(100);
+    let limits = RoundLimits {
+        round_bytes: 10 * MB,
+        ..limits()
+    };
+    let mut rounds = Rounds::new(Box::new(log.clone()), Arc::new(TextCodec), cut(100, 0), limits);
+    let mut pages_until_full = |most: usize| {
+        let mut pages = 0;
+        while !rounds.is_full() && pages < most {
+            // A row of 1 MB a page.
+            let row = format!("a:{}", "x".repeat(MB));
+            let mut source = |into: &mut PageRows| into.push_encoded(b"a", row.as_bytes());
+            let ticket = rounds.begin_page(&mut StillClock::default()).unwrap();
+            let mut read = PageRows::default();
+            source(&mut read);
+            rounds.add_page(ticket, 0, chunk(0, "", ""), read, None).unwrap();
+            pages += 1;
+        }
+        log.script().visible_end.push(100);
+        log.then(None, cut(100, 0), 100, 100);
+        rounds.close(&mut StillClock::default()).unwrap();
+        pages
+    };
+    assert_eq!([99, 2, 99, 99, 99].map(&mut pages_until_full), [4, 2, 8, 10, 10]);
+}
+
+#[test]
 fn nothing_is_selected_before_the_log_is_read_up_to_its_opening() {
     let log = ScriptedLog::at(cut(90, 0));
     log.then(Some(transaction(1, (95, 0), 90, &[(0, "", "a:1")])), cut(95, 1), 95, 90);

@@ -1,12 +1,9 @@
 //! The forms of a row downstream, and the events of those that carry both images.
 
-use std::sync::Arc;
-
-use arc_swap::ArcSwap;
-
 use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{ErrorKind, Result};
 use crate::row::change::{ChangeBytes, TableBytes};
+use crate::row::codec::newest::Newest;
 use crate::row::codec::{Codec, Plan, Row};
 use crate::row::debezium_json::{DebeziumJson, JsonSettings, TableNames};
 use crate::row::envelope::{Described, Envelope, Event, Operation, Side};
@@ -104,9 +101,9 @@ impl Codec {
         };
         let tables = std::mem::take(&mut self.tables);
         let labelled = tables.into_iter().filter_map(|plan| {
-            let mut plan = Arc::into_inner(plan.into_inner())?;
+            let mut plan = plan.into_inner()?;
             plan.label = self.writer.label(&plan, &self.database);
-            Some(ArcSwap::from_pointee(plan))
+            Some(Newest::new(plan))
         });
         self.tables = labelled.collect();
         self
