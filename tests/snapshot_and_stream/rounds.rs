@@ -375,10 +375,9 @@ fn rounds_grow_from_4_mb_to_their_limit_as_long_as_they_are_full() {
         while !rounds.is_full() && pages < most {
             // A row of 1 MB a page.
             let row = format!("a:{}", "x".repeat(MB));
-            let mut source = |into: &mut PageRows| into.push_encoded(b"a", row.as_bytes());
             let ticket = rounds.begin_page(&mut StillClock::default()).unwrap();
             let mut read = PageRows::default();
-            source(&mut read);
+            read.push_encoded(b"a", row.as_bytes());
             rounds.add_page(ticket, 0, chunk(0, "", ""), read, None).unwrap();
             pages += 1;
         }
