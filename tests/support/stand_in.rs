@@ -1,4 +1,5 @@
-//! The stand-in for DM8 (`sql/logminer`), one a test file: ends with the test process as the plain servers do.
+//! Servers that a script of `sql` makes: the stand-in for DM8 (`sql/logminer`), one a test file, and the face of KingbaseES
+//! (`sql/kingbase`). They end with the test process as the plain servers do.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use tidemark::odbc::{Connection, ConnectionSettings, Secret};
 
 /// A running stand-in.
 pub struct StandIn {
+    script: &'static str,
     directory: PathBuf,
     guard: Child,
     connection: HashMap<String, String>,
@@ -20,11 +22,20 @@ pub struct StandIn {
 impl StandIn {
     /// Makes and starts one; `environment` as its script's head describes.
     pub fn start(environment: &[(&str, &str)]) -> StandIn {
+        StandIn::run(SCRIPT, environment)
+    }
+
+    /// The face of KingbaseES.
+    pub fn face() -> StandIn {
+        StandIn::run(FACE, &[])
+    }
+
+    fn run(script: &'static str, environment: &[(&str, &str)]) -> StandIn {
         let directory = super::directory("stand-in");
-        let stop = format!("{SCRIPT} stop \"$1\"");
+        let stop = format!("{script} stop \"$1\"");
         let guard = super::guard(&directory, &stop);
         let output = Command::new("bash")
-            .args([SCRIPT, "start"])
+            .args([script, "start"])
             .arg(&directory)
             .envs(environment.iter().copied())
             .output()
@@ -37,6 +48,7 @@ impl StandIn {
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
         StandIn {
+            script,
             directory,
             guard,
             connection,
@@ -97,7 +109,7 @@ impl StandIn {
     pub fn restart(&self) {
         for what in ["kill", "resume"] {
             let output = Command::new("bash")
-                .args([SCRIPT, what])
+                .args([self.script, what])
                 .arg(&self.directory)
                 .output()
                 .unwrap();
@@ -124,3 +136,5 @@ impl Drop for StandIn {
 }
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/logminer/stand-in.sh");
+
+const FACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/kingbase/face.sh");

@@ -29,7 +29,6 @@ CALL kernel.make_type('nclob', 'text');
 CALL kernel.make_type('blob', 'bytea');
 CALL kernel.make_type('raw', 'bytea');
 CALL kernel.make_type('date', 'timestamp');
-CALL kernel.make_type('datetime', 'timestamp');
 CALL kernel.make_type('tinyint', 'smallint');
 CALL kernel.make_type('binary_float', 'real');
 CALL kernel.make_type('binary_double', 'double precision');
