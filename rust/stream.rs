@@ -295,7 +295,8 @@ impl Stream {
             .map_err(|error| error.doing("reading the log").on(&shape.name).at(head.commit))
     }
 
-    /// A change of shape is a unit of its own, in front of the rows of the new shape.
+    /// A change of shape is a unit of its own, in front of the rows of the new shape. One that all pages were read behind is
+    /// none: their rows have that shape.
     fn take_schema(&mut self, event: &SchemaEvent, batch: &mut Batch) -> Result<()> {
         let SchemaEvent {
             head,
@@ -318,6 +319,13 @@ impl Stream {
             None => {}
         }
         log::info!("{} at scn {}: {}", change.table, place.scn, change.statement);
+        if self.is_behind(event) {
+            return Ok(());
+        }
+        if change.kind == ChangeKind::Truncate && self.is_among(event) {
+            // Whoever empties the table now would lose the rows of the pages behind it.
+            return self.truncated(event);
+        }
         let origin = origin(head, *place);
         batch.of_commit(head.commit_micros);
         let carried = batch.push_if(RowKind::Insert, |out| {
@@ -346,12 +354,16 @@ impl Stream {
             .is_some_and(|filter| filter.all_behind(&event.change.table, &self.tables, &event.head, event.place.scn))
     }
 
+    /// Whether some pages of the table may have been read behind a change of it.
+    fn is_among(&self, event: &SchemaEvent) -> bool {
+        self.filter
+            .as_ref()
+            .is_some_and(|filter| filter.any_behind(&event.change.table, &self.tables, &event.head, event.place.scn))
+    }
+
     /// The rows downstream are of a table that is there no more, or not by its name.
     fn gone(&self, event: &SchemaEvent, how: &str) -> Result<()> {
         let SchemaEvent { place, change, .. } = event;
-        if self.is_behind(event) {
-            return Ok(());
-        }
         let text = format!("the table was {how}: {}", change.statement);
         let error = Error::from(ErrorKind::DictionaryMismatch(text))
             .doing("reading the log")
@@ -366,9 +378,7 @@ impl Stream {
 
     fn truncated(&mut self, event: &SchemaEvent) -> Result<()> {
         let SchemaEvent { place, change, .. } = event;
-        let seen = self.is_behind(event);
         match self.settings.on_truncate {
-            _ if seen => {}
             OnTruncate::Fail => {
                 return Err(Error::from(ErrorKind::Truncated)
                     .doing(format!("reading the log: {}", change.statement))

@@ -93,13 +93,32 @@ impl Filter {
         head: &TransactionHead,
         record: Scn,
     ) -> bool {
-        let number = tables.iter().position(|name| **name == *table);
-        let entries = number.map_or(&[][..], |number| &self.tables[number]);
+        let entries = self.of(table, tables);
         let behind = |entry: &Entry| match &entry.point {
             Point::Position(position) => position.scn > record,
             point @ Point::Snapshot { .. } => point.includes(head.xid, head.commit),
         };
         !entries.is_empty() && entries.iter().all(behind)
+    }
+
+    /// Whether any of them may have been.
+    pub fn any_behind(
+        &self,
+        table: &TableName,
+        tables: &[Arc<TableName>],
+        head: &TransactionHead,
+        record: Scn,
+    ) -> bool {
+        let behind = |entry: &Entry| match &entry.point {
+            Point::Position(position) => position.scn >= record,
+            point @ Point::Snapshot { .. } => point.includes(head.xid, head.commit),
+        };
+        self.of(table, tables).iter().any(behind)
+    }
+
+    fn of(&self, table: &TableName, tables: &[Arc<TableName>]) -> &[Entry] {
+        let number = tables.iter().position(|name| **name == *table);
+        number.map_or(&[][..], |number| &self.tables[number])
     }
 }
 
@@ -193,6 +212,9 @@ mod tests {
         assert!(behind(&a, 8));
         assert!(!behind(&a, 9) && !behind(&a, 10));
         assert!(!behind(&b, 1));
+        let any = |table, scn| filter.any_behind(table, &tables, &head(scn + 100, 0), Scn(scn));
+        assert!([8, 9, 12].iter().all(|&scn| any(&a, scn)));
+        assert!(!any(&a, 13) && !any(&b, 1));
     }
 
     /// A page that sees some of the transactions that commit in front of its end: the others' changes come.
@@ -224,5 +246,7 @@ mod tests {
         assert!(!contains(5, 20) && !contains(7, 99) && !contains(9, 99) && !contains(6, 100));
         assert!(filter.all_behind(&a, &tables, &of(6, 99), Scn(200)));
         assert!(!filter.all_behind(&a, &tables, &of(7, 99), Scn(20)));
+        assert!(filter.any_behind(&a, &tables, &of(6, 99), Scn(200)));
+        assert!(!filter.any_behind(&a, &tables, &of(7, 99), Scn(20)));
     }
 }
