@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::key::KeyCodec;
-use crate::catalog::{self, Found, Table};
+use crate::catalog::{self, Found, Table, TableVersion};
 use crate::config::{Config, StartupMode};
 use crate::database::connections::Connections;
 use crate::dialect::mining::Mining;
@@ -182,7 +182,10 @@ impl fmt::Debug for Selected {
 
 impl Selection for Selected {
     fn of(&self, table: u32, shape: &Table) -> Result<Needed> {
-        self.codec.needed_of(table, shape)
+        Ok(Needed {
+            whole: self.config.columns.is_none(),
+            ..self.codec.needed_of(table, shape)?
+        })
     }
 
     fn prepare(&self, shape: &mut Table) -> Result<()> {
@@ -295,6 +298,23 @@ impl Captured {
     }
 }
 
+impl Captured {
+    /// Looks at the tables once the log is open: what was done between the look before and the place where it was opened is
+    /// not in the log that follows.
+    fn look_at_altered(&mut self) -> Result<()> {
+        let known: Vec<u64> = self.tables.iter().map(|table| table.object_id).collect();
+        let now = catalog::versions(&mut self.connection, &*self.database.dialect, &known)
+            .map_err(|error| error.doing("asking whether the tables were altered"))?;
+        for number in 0..self.tables.len() {
+            let said = TableVersion::of(&self.tables[number]);
+            if !now.contains(&said) {
+                self.look_again(number as u32)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Capture for Captured {
     fn tables(&self) -> &[Arc<TableName>] {
         &self.names
@@ -359,6 +379,7 @@ impl Capture for Captured {
 
     fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)> {
         let (opening, log) = self.log_miner().open_new(self.database.connections.open()?)?;
+        self.look_at_altered()?;
         Ok((log, opening.position))
     }
 

@@ -285,8 +285,9 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "include.schema.changes",
         kind: OptionKind::Flag,
         default: Default::Flag(false),
-        doc: "Whether changes of a table's shape, TRUNCATE among them, go out among its changes, in JSON and as `Change`. A \
-              TRUNCATE that went out is no failure, whatever `on-truncate` says.",
+        doc: "Whether statements that alter, empty, rename or drop a table go out among its changes, in JSON and as `Change`, in \
+              front of the first row of the new shape. A DROP, RENAME or TRUNCATE that went out is no failure, whatever \
+              `on-truncate` and `log.on-dictionary-mismatch` say.",
     },
     OptionSpec {
         name: "connect.timeout",

@@ -49,7 +49,7 @@ pub(super) fn needed(selection: Option<&dyn Selection>, number: u32, table: &Tab
         Some(selection) => selection.of(number, table),
         None => Ok(Needed {
             columns: vec![true; table.columns.len()],
-            gone: Vec::new(),
+            ..Needed::default()
         }),
     }
 }

@@ -286,6 +286,11 @@ impl Transactions {
         self.open.get(&xid)
     }
 
+    /// All of them, in no order.
+    pub fn all(&self) -> impl Iterator<Item = &Transaction> {
+        self.open.values()
+    }
+
     /// Notes a START record. What was buffered of an earlier transaction of that number is dropped: the log would have
     /// its end if it had one.
     pub fn start(&mut self, xid: Xid, scn: Scn, micros: i64) {

@@ -91,6 +91,8 @@ pub struct Needed {
     pub columns: Vec<bool>,
     /// The columns downstream that the table has no more.
     pub gone: Vec<String>,
+    /// Whether rows go out with all columns that they have, whatever their table has later.
+    pub whole: bool,
 }
 
 /// The encoder.
@@ -434,7 +436,7 @@ impl Plan {
         let CapturedTable { table, key, columns } = captured;
         let mut needed = Needed {
             columns: vec![false; table.columns.len()],
-            gone: Vec::new(),
+            ..Needed::default()
         };
         for column in &table.key {
             needed.columns[*column] = true;

@@ -16,7 +16,7 @@ fn switch(source: &Source) {
 }
 
 /// The archive that is being written.
-fn active(source: &Source) -> String {
+pub fn active(source: &Source) -> String {
     // A switched log has none before something is written.
     source.run("select pg_logical_emit_message(false, 'begin', '')");
     source.until(r#"select count(*) = 1 from "SYS"."V$ARCH_FILE" where "STATUS" = 'ACTIVE'"#);
@@ -24,7 +24,8 @@ fn active(source: &Source) -> String {
     path.trim().to_owned()
 }
 
-fn fault(source: &Source, path: &str, what: &str) {
+/// What is the matter with an archive from now on.
+pub fn fault(source: &Source, path: &str, what: &str) {
     source.run(&format!("call logminer.fault('{path}', '{what}')"));
 }
 

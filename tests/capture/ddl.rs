@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tidemark::error::{Error, ErrorKind};
 
+use crate::archives::{active, fault};
 use crate::job::Job;
 use crate::source::Source;
 use crate::watch::{Watch, once};
@@ -200,6 +201,56 @@ fn a_declared_column_that_is_another_one_today_is_an_error_for_older_rows() {
             }
             mismatch(&mut job, &["column 'V'", "alter table", "T"]);
             assert_eq!(streamed(&job), []);
+        }
+    }
+}
+
+/// The statement stands in an archive that is mined later, or that is not there yet, when rows of before it are read in
+/// today's words: they wait until it is known what it did.
+#[test]
+fn rows_older_than_a_statement_that_has_not_been_read_wait_for_it() {
+    let swap = [
+        r#"alter table T rename column "V" to "X""#,
+        r#"alter table T rename column "W" to "V""#,
+        r#"alter table T rename column "X" to "W""#,
+    ];
+    let add = [
+        r#"alter table T add "MORE" int"#,
+        r#"alter table T alter column "V" type varchar(300)"#,
+    ];
+    let source = Source::alone("AHEAD", 2);
+    source.run(r#"call logminer.as_dm8(); alter table T add "W" varchar(200)"#);
+    let mut id = 10;
+    for (statements, passes) in [(&add[..], true), (&swap, false)] {
+        for is_late in [false, true] {
+            id += 1;
+            let mut job = job_with(&source, &[("log.window.bytes", json!(1 << 20))]);
+            job.run_to_stream().unwrap();
+            let mut late = None;
+            job.behind_its_back(|| {
+                source.run(&format!("insert into T values ({id}, 'a', 'w')"));
+                source.run("call logminer.switch()");
+                if is_late {
+                    late = Some(active(&source));
+                    fault(&source, late.as_ref().unwrap(), "unlisted");
+                }
+                statements.iter().for_each(|statement| drop(source.run(statement)));
+            });
+            if let Some(late) = late {
+                for _ in 0..100 {
+                    job.turn(0).unwrap();
+                }
+                assert_eq!(streamed(&job), []);
+                fault(&source, &late, "none");
+            }
+            if passes {
+                run_to(&mut job, id).unwrap();
+                assert_eq!(streamed(&job), [("+I", id, "a")]);
+                source.run(r#"alter table T drop column "MORE""#);
+            } else {
+                mismatch(&mut job, &["column 'V'", "rename column", "AHEAD.T"]);
+                assert_eq!(streamed(&job), []);
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod support;
 mod archives;
 mod checkpoint;
 mod ddl;
+mod ddl_events;
 mod faults;
 mod hung;
 mod job;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
 use tidemark::reader::batch::Batch;
 use tidemark::row::layout::{DeclaredColumn, FlinkType};
 
@@ -10,13 +11,14 @@ use crate::binary_row::{Read, read};
 /// A row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// `+I`, `-U`, `+U`, `-D`
+    /// `+I`, `-U`, `+U`, `-D`; of Debezium's events `r`, `c`, `u`, `d` and, for a change of shape, `ddl`.
     pub kind: &'static str,
     /// `ID`, or the number in front of `V` where the key is another one.
     pub id: i64,
     /// All key columns.
     pub key: String,
-    /// `V`; `NULL` where it is that.
+    /// `V`; `NULL` where it is that. Of an event its row as JSON, of an update the one after behind the one before and ` -> `,
+    /// of a change of shape its statement.
     pub v: String,
     /// Where its transaction committed; `None` in snapshot rows.
     pub scn: Option<i64>,
@@ -61,7 +63,43 @@ impl Row {
     }
 }
 
-/// The units of a batch: rows that go out in one piece.
+/// One of Debezium's events; of a change for Java no more than that it came.
+fn event(json: &[u8]) -> Row {
+    if !json.starts_with(b"{") {
+        return Row {
+            kind: "ddl",
+            id: 0,
+            key: String::new(),
+            v: String::new(),
+            scn: None,
+            xid: None,
+            table: String::new(),
+        };
+    }
+    let event: Value = serde_json::from_slice(json).unwrap();
+    let source = &event["source"];
+    let number = |name: &str| source[name].as_str().map(|number| number.parse().unwrap());
+    let images = [&event["before"], &event["after"]].map(|image| image.as_object());
+    let row = images[1].or(images[0]);
+    let texts: Vec<String> = images.iter().flatten().map(|image| json!(image).to_string()).collect();
+    Row {
+        kind: ["r", "c", "u", "d"]
+            .into_iter()
+            .find(|kind| event["op"] == **kind)
+            .unwrap_or("ddl"),
+        id: row.map_or(0, |row| row["ID"].as_i64().unwrap()),
+        key: String::new(),
+        v: match event["ddl"].as_str() {
+            Some(statement) => statement.to_owned(),
+            None => texts.join(" -> "),
+        },
+        scn: number("commit_scn"),
+        xid: number("txId"),
+        table: source["table"].as_str().unwrap().to_owned(),
+    }
+}
+
+/// The units of a batch: rows that go out in one piece. Without columns they are events.
 pub fn units(batch: &Batch, columns: &[DeclaredColumn]) -> Vec<Vec<Row>> {
     let bytes = batch.bytes();
     let int = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
@@ -71,9 +109,13 @@ pub fn units(batch: &Batch, columns: &[DeclaredColumn]) -> Vec<Vec<Row>> {
     for row in 0..rows {
         let row_bytes = &bytes[int(table + 4 * row)..int(table + 4 * (row + 1))];
         let joined = bytes[table + 4 * (rows + 1) + row] == 1;
+        let row = match columns {
+            [] => event(row_bytes),
+            columns => Row::decode(row_bytes, columns),
+        };
         match units.last_mut().filter(|_| joined) {
-            Some(unit) => unit.push(Row::decode(row_bytes, columns)),
-            None => units.push(vec![Row::decode(row_bytes, columns)]),
+            Some(unit) => unit.push(row),
+            None => units.push(vec![row]),
         }
     }
     units
@@ -98,7 +140,19 @@ impl Sink {
         for row in unit {
             match row.kind {
                 _ if self.keyless => {}
-                "+I" | "+U" => assert_eq!(
+                "ddl" => {
+                    if row.v.starts_with("truncate") {
+                        self.table.clear();
+                    }
+                }
+                // Columns may have come and gone since.
+                "u" | "d" => {
+                    assert!(self.table.remove(&row.id).is_some(), "{row:?} was not there");
+                    if let ("u", Some((_, after))) = (row.kind, row.v.split_once(" -> ")) {
+                        self.table.insert(row.id, after.to_owned());
+                    }
+                }
+                "+I" | "+U" | "r" | "c" => assert_eq!(
                     self.table.insert(row.id, row.v.clone()),
                     None,
                     "{row:?} is there already"

@@ -217,8 +217,17 @@ impl Source {
         self.config_of(options, columns.into())
     }
 
+    /// The same with all columns, in one of the forms of the DataStream API.
+    pub fn config_whole(&self, form: &str, options: &[(&str, Value)]) -> Arc<Config> {
+        self.config_in(form, options, None)
+    }
+
     /// The same with other columns, of those types.
     pub fn config_of(&self, options: &[(&str, Value)], columns: Value) -> Arc<Config> {
+        self.config_in("rows", options, Some(columns))
+    }
+
+    fn config_in(&self, form: &str, options: &[(&str, Value)], columns: Option<Value>) -> Arc<Config> {
         let endpoint = self.stand_in.endpoint();
         let mut all = Map::new();
         for (name, value) in [
@@ -239,12 +248,15 @@ impl Source {
         for (name, value) in options {
             all.insert((*name).to_owned(), value.clone());
         }
-        let json = json!({
+        let mut json = json!({
             "connector": "dameng-cdc",
             "options": all,
-            "columns": columns,
+            "form": form,
             "checkpointing": "aligned",
         });
+        if let Some(columns) = columns {
+            json["columns"] = columns;
+        }
         Arc::new(Config::from_json(&json.to_string()).unwrap())
     }
 

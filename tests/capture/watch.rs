@@ -35,6 +35,8 @@ pub struct Watch {
     pub held: AtomicBool,
     /// How often it was asked in vain.
     pub asked_in_vain: AtomicUsize,
+    /// Called between a reader's look at the tables and the place where it opens the log for pages.
+    pub before_log: Option<Box<dyn Fn() + Send + Sync>>,
     /// Called before a page's SELECT starts: behind `low`.
     pub before_select: Option<AtPage>,
     /// Called once it has ended: in front of `high`.
@@ -114,6 +116,9 @@ impl Capture for WatchedCapture {
     }
 
     fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)> {
+        if let Some(before) = &self.watch.before_log {
+            before();
+        }
         let (log, position) = self.capture.log_for_snapshot()?;
         Ok((self.log(log), position))
     }

@@ -1,6 +1,7 @@
 //! Random writers, random kills, coarse scns: the end is the table, nothing came twice, transactions stand in one piece
 //! and in commit order.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -63,8 +64,21 @@ impl Drop for Stop<'_> {
     }
 }
 
+/// Adds a column that the job does not declare, or drops the one that is there.
+fn alter(writer: &mut Writer, seed: u64, nth: u64) {
+    let column = format!("X{seed}_{}", nth / 2);
+    writer.run(&match nth % 2 {
+        0 => format!(r#"alter table T add "{column}" int default {nth}"#),
+        _ => format!(r#"alter table T drop column "{column}""#),
+    });
+}
+
 /// `later`: values are read back.
 pub fn run(source: &Source, seed: u64, words: Words, later: bool) {
+    run_with(source, seed, words, later, false);
+}
+
+fn run_with(source: &Source, seed: u64, words: Words, later: bool, ddl: bool) {
     println!("seed {seed}");
     source.run("delete from T where true");
     source.run(&format!(
@@ -80,11 +94,22 @@ pub fn run(source: &Source, seed: u64, words: Words, later: bool) {
             let (rng, stop, mut session) = (rng.fork(), &stop, source.writer());
             scope.spawn(move || write(&mut session, rng, &format!("{writer}"), words, stop));
         }
+        let mut altering = source.writer();
+        let mut altered = 0..;
+        let mut between_units = |rng: &mut Rng| {
+            if ddl && rng.u32(0..8) == 0 {
+                altered
+                    .next()
+                    .into_iter()
+                    .for_each(|nth| alter(&mut altering, seed, nth));
+            }
+        };
         let mut job = Job::start(config, Arc::new(Watch::default()), 3).unwrap();
         job.sink.later = later;
         for _ in 0..RESTARTS {
             for _ in 0..rng.usize(0..4) {
                 for _ in 0..rng.usize(1..60) {
+                    between_units(&mut rng);
                     job.unit().unwrap();
                 }
                 let checkpoint = job.take_checkpoint().unwrap();
@@ -106,11 +131,31 @@ pub fn run(source: &Source, seed: u64, words: Words, later: bool) {
     });
 }
 
+/// The range of seeds that `TIDEMARK_SEEDS` asks for, as 5..20, or the usual ones.
+fn seeds(usual: Range<u64>) -> Range<u64> {
+    let Ok(asked) = std::env::var("TIDEMARK_SEEDS") else {
+        return usual;
+    };
+    let (from, to) = asked.split_once("..").unwrap();
+    from.parse().unwrap()..to.parse().unwrap()
+}
+
+/// Each statement meets pages, corrections and rows that are older than it; every text is made with the dictionary of the
+/// moment.
+#[test]
+fn restarts_under_a_random_workload_with_ddl() {
+    let source = Source::alone("RANDOM_DDL", KEYS);
+    source.run("call logminer.as_dm8()");
+    for seed in seeds(1..3) {
+        run_with(&source, seed, |v| format!("'{v}'"), false, true);
+    }
+}
+
 #[test]
 fn restarts_under_a_random_workload() {
     let source = Source::alone("RANDOM", KEYS);
     source.run("update logminer.setting set value = '8192' where name = 'granularity'");
-    for seed in 1..4 {
+    for seed in seeds(1..4) {
         run(&source, seed, |v| format!("'{v}'"), false);
     }
 }

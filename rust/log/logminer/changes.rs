@@ -31,15 +31,30 @@ pub struct Decoder {
 
 #[derive(Debug)]
 struct Captured {
-    /// Every shape that the dictionary had while the log was read, the newest last; never empty.
+    /// Every shape that the dictionary had while the log was read, and those before them that records were found in; never
+    /// empty.
     shapes: Vec<Shape>,
+    /// The place of the one that the dictionary had last.
+    newest: usize,
     history: History,
+    /// So many of the first shapes are explained: all statements are noted that the log has of what led to them.
+    explained: usize,
     /// Whose records come now.
     object_id: u64,
     /// The table was dropped: what comes next may be one made anew.
     dropped: bool,
     /// The shape of its rows in the fragment of this number.
     said: (u64, u32),
+}
+
+/// A text to be read.
+struct Reading<'a, 't> {
+    parser: &'a Parser,
+    operation: Operation,
+    text: &'t [u8],
+    /// What to set so that the log holds whole rows.
+    hint: &'a str,
+    selection: Option<&'a dyn Selection>,
 }
 
 /// Counts the records of one transaction that only their order tells apart.
@@ -71,7 +86,9 @@ impl Decoder {
             captured.push(Captured {
                 object_id: table.object_id,
                 shapes: vec![Shape::new(table.clone(), needed)],
+                newest: 0,
                 history: History::default(),
+                explained: 0,
                 dropped: false,
                 said: (0, 0),
             });
@@ -88,7 +105,30 @@ impl Decoder {
 
     /// The newest shape of a table that is known.
     pub fn newest(&self, table: u32) -> Option<&Arc<Table>> {
-        self.tables.get(table as usize)?.shapes.last().map(|shape| &shape.table)
+        let captured = self.tables.get(table as usize)?;
+        Some(&captured.shapes[captured.newest].table)
+    }
+
+    /// Whether it is known what was done to the tables between a transaction's records and the dictionary that has put
+    /// them into words: statements stand farther on in the log, perhaps where it was not read yet.
+    pub fn explains(&self, transaction: &Transaction) -> bool {
+        let mut records = transaction.entries().iter().map(|entry| &entry.record);
+        records.all(|record| {
+            let captured = self.tables.get(record.table as usize);
+            record.action == Action::Schema || captured.is_none_or(|captured| captured.explains(record))
+        })
+    }
+
+    /// How many shapes of each table are known.
+    pub fn shapes(&self) -> Vec<usize> {
+        self.tables.iter().map(|captured| captured.shapes.len()).collect()
+    }
+
+    /// All statements are noted that led to so many shapes of each table, as far as the log has them.
+    pub fn explain(&mut self, shapes: &[usize]) {
+        for (captured, &shapes) in self.tables.iter_mut().zip(shapes) {
+            captured.explained = shapes;
+        }
     }
 
     /// The dictionary has a table in this shape now. Returns the shape's place.
@@ -101,8 +141,9 @@ impl Decoder {
         }
         let needed = needed(self.selection.as_deref(), table, &shape)?;
         let captured = self.tables.get_mut(table as usize).ok_or_else(of_no_table)?;
+        captured.newest = captured.shapes.len();
         captured.shapes.push(Shape::new(Arc::new(shape), needed));
-        Ok(captured.shapes.len() as u32 - 1)
+        Ok(captured.newest as u32)
     }
 
     /// Notes a statement that changes a table, wherever it stands in what was read.
@@ -116,14 +157,14 @@ impl Decoder {
     /// What a statement does to its table; rows of the new shape come behind it.
     ///
     /// # Errors
-    /// None of its own.
+    /// Those of the selection.
     pub fn schema_change(&mut self, record: &Record, statement: &[u8]) -> Result<SchemaChange> {
         let captured = self.tables.get_mut(record.table as usize).ok_or_else(of_no_table)?;
         let statement = String::from_utf8_lossy(statement).into_owned();
         let kind = ChangeKind::of(&statement);
         captured.dropped |= kind == ChangeKind::Drop;
-        let exact = captured.exact(record).unwrap_or(captured.shapes.len() - 1);
-        let table = &captured.shapes[exact].table;
+        let own = captured.own(record, captured.newest, self.selection.as_deref())?;
+        let table = &captured.shapes[own.unwrap_or(captured.newest)].table;
         Ok(SchemaChange {
             table: table.name.clone(),
             kind,
@@ -203,14 +244,14 @@ impl Decoder {
             Action::Delete => Operation::Delete,
             _ => Operation::Update,
         };
-        let number = captured.read(
-            &self.parser,
-            record,
+        let reading = Reading {
+            parser: &self.parser,
             operation,
-            transaction.text(entry),
-            row,
-            &self.logging_hint,
-        )?;
+            text: transaction.text(entry),
+            hint: &self.logging_hint,
+            selection: self.selection.as_deref(),
+        };
+        let number = captured.read(record, &reading, row)?;
         if !captured.say(self.fragment, record.table, number, out) {
             return Ok(None);
         }
@@ -265,11 +306,7 @@ impl Captured {
         if self.shapes.iter().rev().any(is_part) {
             return Ok(());
         }
-        let is_new = self
-            .shapes
-            .last()
-            .is_some_and(|shape| shape.table.object_id == record.object);
-        if self.dropped && is_new {
+        if self.dropped && self.shapes[self.newest].table.object_id == record.object {
             (self.object_id, self.dropped) = (record.object, false);
             return Ok(());
         }
@@ -286,6 +323,40 @@ impl Captured {
             .rposition(|shape| shape.table.object_id == record.object && shape.table.version == record.version)
     }
 
+    /// The same, or what it must have been where nothing was done since but adding columns, for rows that go out whole.
+    fn own(&mut self, record: &Record, newer: usize, selection: Option<&dyn Selection>) -> Result<Option<usize>> {
+        if let Some(exact) = self.exact(record) {
+            return Ok(Some(exact));
+        }
+        let shape = &self.shapes[newer];
+        let between = self
+            .history
+            .between(shape.table.object_id, record.version, shape.table.version);
+        let is_older = record.object == shape.table.object_id && between.is_known;
+        let Some(before) = shape
+            .before(between, record.version)
+            .filter(|_| is_older && shape.is_whole())
+        else {
+            return Ok(None);
+        };
+        let needed = needed(selection, record.table, &before)?;
+        self.shapes.push(Shape::new(Arc::new(before), needed));
+        Ok(Some(self.shapes.len() - 1))
+    }
+
+    fn explains(&self, record: &Record) -> bool {
+        let Some(Shape { table, .. }) = self.shapes.get(record.shape as usize) else {
+            return true;
+        };
+        let is_older = record.object == table.object_id && (1..table.version).contains(&record.version);
+        !is_older
+            || (record.shape as usize) < self.explained
+            || self
+                .history
+                .between(record.object, record.version, table.version)
+                .is_known
+    }
+
     /// The place of the last known shape before a record's own, if what is read of it was the same in both.
     fn last_before(&self, record: &Record) -> Option<usize> {
         let before = self.shapes.iter().rposition(|shape| {
@@ -297,16 +368,9 @@ impl Captured {
     }
 
     /// Reads a text by the shape that it was put into words by: the dictionary's at that time or, should the server use
-    /// it, the record's own. Returns the shape's place.
-    fn read<'t>(
-        &mut self,
-        parser: &Parser,
-        record: &Record,
-        operation: Operation,
-        text: &'t [u8],
-        row: &mut Row<'t>,
-        logging_hint: &str,
-    ) -> Result<usize> {
+    /// it, the record's own. Returns the place of the shape that the row goes out in.
+    fn read<'t>(&mut self, record: &Record, reading: &Reading<'_, 't>, row: &mut Row<'t>) -> Result<usize> {
+        let Reading { operation, hint, .. } = *reading;
         let current = (record.shape as usize).min(self.shapes.len() - 1);
         let (object_id, version) = {
             let table = &self.shapes[current].table;
@@ -316,30 +380,28 @@ impl Captured {
         let is_part = record.object != object_id && self.shapes[current].has_partition(record.object);
         let is_known = record.version != 0 && version != 0 && record.object != 0 && !is_part;
         if !is_known || (record.object, record.version) == (object_id, version) {
-            self.shapes[current].parse(parser, operation, text, row)?;
-            self.shapes[current].check_whole(row, operation, None, logging_hint)?;
+            self.parse(current, reading, row)?;
+            self.shapes[current].check_whole(row, operation, None, hint)?;
             return Ok(current);
         }
         let exact = self.exact(record).filter(|&exact| exact != current);
         let is_older = record.object == object_id && record.version < version;
-        let parsed = self.shapes[current].parse(parser, operation, text, row);
+        let parsed = self.parse(current, reading, row);
         if parsed.is_ok() && record.object == object_id && self.shapes[current].fits(row, operation) {
-            if is_older {
-                let was = exact.map(|exact| &*self.shapes[exact].table);
-                self.shapes[current].check_unmoved(record, was, &self.history)?;
-            }
-            return Ok(current);
+            return match is_older {
+                true => self.read_older(current, record, reading, row),
+                false => Ok(current),
+            };
         }
         // It names other columns, so it is as it was written.
         if let Some(exact) = exact {
-            self.shapes[exact].parse(parser, operation, text, row)?;
+            self.parse(exact, reading, row)?;
             if self.shapes[exact].fits(row, operation) {
                 return Ok(exact);
             }
         } else if let Some(before) = self.last_before(record) {
-            let shape = &mut self.shapes[before];
-            shape.parse(parser, operation, text, row)?;
-            if shape.check_whole(row, operation, None, logging_hint).is_ok() {
+            self.parse(before, reading, row)?;
+            if self.shapes[before].check_whole(row, operation, None, hint).is_ok() {
                 return Ok(before);
             }
         }
@@ -349,17 +411,36 @@ impl Captured {
                 record.object
             ));
         }
-        self.shapes[current].parse(parser, operation, text, row)?;
-        let shape = &self.shapes[current];
-        if is_older {
-            let between = self.history.between(object_id, record.version, version);
-            shape.check_whole(row, operation, Some(between), logging_hint)?;
-            let was = exact.map(|exact| &*self.shapes[exact].table);
-            shape.check_unmoved(record, was, &self.history)?;
-        } else {
-            shape.check_whole(row, operation, None, logging_hint)?;
+        self.parse(current, reading, row)?;
+        let between = is_older.then(|| self.history.between(object_id, record.version, version));
+        self.shapes[current].check_whole(row, operation, between, hint)?;
+        match is_older {
+            true => self.read_older(current, record, reading, row),
+            false => Ok(current),
         }
-        Ok(current)
+    }
+
+    /// An older row in the words of a later shape: right if its columns are the same. Where rows go out whole it has its
+    /// own shape, without what was added since.
+    fn read_older<'t>(
+        &mut self,
+        later: usize,
+        record: &Record,
+        reading: &Reading<'_, 't>,
+        row: &mut Row<'t>,
+    ) -> Result<usize> {
+        let was = self.exact(record).map(|exact| &*self.shapes[exact].table);
+        self.shapes[later].check_unmoved(record, was, &self.history)?;
+        if !self.shapes[later].is_whole() {
+            return Ok(later);
+        }
+        let own = self.own(record, later, reading.selection)?.unwrap_or(later);
+        self.parse(own, reading, row)?;
+        Ok(own)
+    }
+
+    fn parse<'t>(&mut self, shape: usize, reading: &Reading<'_, 't>, row: &mut Row<'t>) -> Result<()> {
+        self.shapes[shape].parse(reading.parser, reading.operation, reading.text, row)
     }
 
     /// Says the shape of a table's rows in a fragment; `false` if it has another one there already.

@@ -197,6 +197,29 @@ impl<'z> Contents<'z> {
             .map_err(|error| named(error, row))
     }
 
+    /// Takes one row if it is of a statement; others are only known to have been there.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn take_statement(
+        &mut self,
+        row: &ContentsRow<'_>,
+        tables: &mut TableIndex,
+        transactions: &mut Transactions,
+        faults: &mut Faults,
+    ) -> Result<()> {
+        let Some(operation) = row.operation else {
+            return Ok(());
+        };
+        if operation == Operation::Schema || self.unfinished.contains_key(&row.xid) {
+            return self.take(row, tables, transactions, faults);
+        }
+        self.sieve
+            .is_new(row.scn, || identity(row, operation))
+            .map(drop)
+            .map_err(|error| named(error, row))
+    }
+
     fn sort_in(
         &mut self,
         row: &ContentsRow<'_>,
@@ -215,19 +238,8 @@ impl<'z> Contents<'z> {
                 row.code
             )))
         })?;
-        let identity = || {
-            let rs_id = RecordSet::new(row.rs_id)
-                .ok_or_else(|| Error::from(ErrorKind::CorruptLog("the name of a record set is too long".into())))?;
-            Ok(Identity {
-                xid: row.xid,
-                operation,
-                object: row.object_id,
-                rs_id,
-                ssn: row.ssn,
-            })
-        };
         let mut buffered = None;
-        if let Some(identity) = self.sieve.is_new(row.scn, identity)? {
+        if let Some(identity) = self.sieve.is_new(row.scn, || identity(row, operation))? {
             if faults.lets_pass(row.status)? {
                 match rule(operation) {
                     Rule::Buffer(action) => {
@@ -309,6 +321,18 @@ impl<'z> Contents<'z> {
         }
         Ok((self.controls, self.sieve))
     }
+}
+
+fn identity(row: &ContentsRow<'_>, operation: Operation) -> Result<Identity> {
+    let rs_id = RecordSet::new(row.rs_id)
+        .ok_or_else(|| Error::from(ErrorKind::CorruptLog("the name of a record set is too long".into())))?;
+    Ok(Identity {
+        xid: row.xid,
+        operation,
+        object: row.object_id,
+        rs_id,
+        ssn: row.ssn,
+    })
 }
 
 fn record(row: &ContentsRow<'_>, (table, shape): (u32, u32), action: Action, identity: &Identity) -> Record {

@@ -4,6 +4,7 @@
 //! ```text
 //! source       what is asked of a database: files, ends, open transactions, a mining call
 //! session      the same over a connection
+//! ahead        statements that stand behind what was read
 //! archives     which files cover a range of the log, and whether they are kept
 //! windows      which files a mining call reads, and which records are new
 //! contents     rows to records: operation codes, texts put together, bounds of transactions
@@ -20,6 +21,7 @@
 //! redo_sql     the parser of redo texts
 //! ```
 
+mod ahead;
 pub mod archives;
 pub mod changes;
 pub mod contents;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::logminer::ahead::{self, Ahead};
 use crate::log::logminer::archives::Archives;
 use crate::log::logminer::changes::{CapturedTable, Decoder, Selection};
 use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
@@ -100,6 +101,10 @@ pub struct LogMinerReader<S> {
     /// What the last mining call left to be applied.
     controls: VecDeque<Control>,
     call: Option<Call>,
+    /// Committed, and waits until it is known what statements did to its tables.
+    due: Option<Due>,
+    /// Looks for them.
+    ahead: Option<Ahead>,
     delivery: Option<Delivery>,
     progress: Progress,
     /// Commits returned or noted that are not yet known to be closed in the database.
@@ -113,6 +118,12 @@ pub struct LogMinerReader<S> {
 struct Call {
     highest: Scn,
     end: Option<Scn>,
+}
+
+/// A committed transaction that is to go out.
+struct Due {
+    head: TransactionHead,
+    transaction: Transaction,
 }
 
 /// What came of looking for more log.
@@ -163,6 +174,8 @@ impl<S: LogSource> LogMinerReader<S> {
             transactions: Transactions::default(),
             controls: VecDeque::new(),
             call: None,
+            due: None,
+            ahead: None,
             delivery: None,
             progress: Progress {
                 position: Position::before(at.mine_from),
@@ -343,13 +356,84 @@ impl<S: LogSource> LogMinerReader<S> {
             next_scn: self.transactions.oldest_start().unwrap_or(scn),
         };
         self.await_dictionary(&transaction)?;
+        self.due = Some(Due { head, transaction });
+        Ok(())
+    }
+
+    /// Begins to hand a transaction out.
+    fn deliver(&mut self, Due { head, transaction }: Due) -> Result<()> {
         self.delivery = Delivery::new(head, transaction, &mut self.form, &mut self.decoder)?;
         match self.delivery {
             // Half out, it is needed from its START on, also where that was found by mining back.
-            Some(_) => self.progress.next_scn = self.progress.next_scn.min(start),
-            None => self.moved_to(scn, Some(commit)),
+            Some(_) => self.progress.next_scn = self.progress.next_scn.min(head.start),
+            None => self.moved_to(head.commit.scn, Some(head.commit)),
         }
         Ok(())
+    }
+
+    /// One mining call ahead of the log that was read, for statements alone; `false` if there is nothing to read for now.
+    fn look_ahead(&mut self) -> Result<bool> {
+        let mut ahead = match self.ahead.take() {
+            Some(ahead) => ahead,
+            None => Ahead {
+                windows: Windows::new(self.windows.at(), self.settings.window_bytes),
+                // The statements stand in front of this: their effects have been seen.
+                end: self.source.visible_end()?,
+                shapes: self.decoder.shapes(),
+            },
+        };
+        let archives = Archives::avoiding(self.source.archives()?, &self.missing.unreadable);
+        let window = match ahead.windows.plan(&archives, self.progress.complete_to) {
+            Ok(Some(window)) => window,
+            Ok(None) => {
+                let found = ahead.is_over(Some(archives.end()));
+                self.end_ahead(ahead, found);
+                return Ok(found);
+            }
+            Err(gone) => {
+                self.ahead = Some(ahead);
+                return self.wait_for_file(gone).map(|_| false);
+            }
+        };
+        let mut transactions = Transactions::default();
+        let skipped = self.faults.skipped;
+        let mut call = ahead::Call {
+            index: &mut self.index,
+            zone: &self.settings.zone,
+            faults: &mut self.faults,
+            mined: &mut self.mined,
+        };
+        let looked = ahead.mine(&mut self.source, &window, &mut call, &mut transactions);
+        // They are counted when they are read.
+        self.faults.skipped = skipped;
+        match looked {
+            Ok(()) => self.missing.since = None,
+            Err(error) => {
+                let error = error
+                    .doing("looking ahead in the log for statements")
+                    .at(format!("scn {}", window.from));
+                let Some(file) = self.source.missing_file(&error) else {
+                    return Err(error);
+                };
+                let gone = missing::gone(&window, &self.archives, &file);
+                self.missing.unreadable.extend(file.path);
+                self.ahead = Some(ahead);
+                return self.wait_for_file(gone).map(|_| false);
+            }
+        }
+        for transaction in transactions.all() {
+            note_statements(&mut self.decoder, transaction);
+        }
+        let found = ahead.is_over(window.end);
+        self.end_ahead(ahead, found);
+        Ok(true)
+    }
+
+    fn end_ahead(&mut self, ahead: Ahead, found: bool) {
+        match found {
+            true => self.decoder.explain(&ahead.shapes),
+            false => self.ahead = Some(ahead),
+        }
     }
 
     /// A statement's COMMIT stands in the log before its effect can be seen in the dictionary: waits, not for long, until
@@ -501,6 +585,16 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
                 if event.is_some() {
                     return Ok(event);
                 }
+            } else if let Some(due) = self.due.take() {
+                if self.decoder.explains(&due.transaction) {
+                    self.ahead = None;
+                    self.deliver(due)?;
+                    continue;
+                }
+                self.due = Some(due);
+                if !self.look_ahead()? {
+                    return Ok(None);
+                }
             } else if let Some(control) = self.controls.pop_front() {
                 self.apply(control)?;
             } else if let Some(call) = self.call.take() {
@@ -567,7 +661,9 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
             mined_bytes: self.mined.bytes,
             open_transactions: self.transactions.len() as u64,
             oldest: self.transactions.oldest(),
-            buffered_bytes: (self.transactions.size() + self.delivery.as_ref().map_or(0, Delivery::size)) as u64,
+            buffered_bytes: (self.transactions.size()
+                + self.due.as_ref().map_or(0, |due| due.transaction.size())
+                + self.delivery.as_ref().map_or(0, Delivery::size)) as u64,
         }
     }
 }

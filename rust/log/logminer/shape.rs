@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use crate::catalog::Table;
+use crate::catalog::{Column, Table};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::changes::{mismatch, put, shortened};
 use crate::log::logminer::history::{Between, History, column, means_the_same};
@@ -21,6 +21,8 @@ pub(super) struct Shape {
     is_wanted: Vec<bool>,
     /// What goes downstream and the table has not.
     gone: Vec<String>,
+    /// All columns go downstream, and so does each that the table had when a row was written.
+    whole: bool,
     layout: Layout,
 }
 
@@ -29,6 +31,7 @@ impl Shape {
         let Needed {
             columns: mut is_wanted,
             gone,
+            whole,
         } = needed;
         is_wanted.resize(table.columns.len(), false);
         let wanted = (0..is_wanted.len()).filter(|&column| is_wanted[column]).collect();
@@ -43,8 +46,41 @@ impl Shape {
             wanted,
             is_wanted,
             gone,
+            whole,
             layout,
         }
+    }
+
+    /// Whether rows go out with all columns that they have.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// The table as it was before statements that only added columns; `None` if they added none, or did more.
+    pub(super) fn before(&self, between: Between<'_>, version: u32) -> Option<Table> {
+        let stays: Vec<bool> = self
+            .table
+            .columns
+            .iter()
+            .map(|column| !between.added(&column.name))
+            .collect();
+        let number = |column: usize| stays[..column].iter().filter(|&&stays| stays).count();
+        let is_moved = |column: &Column| between.moved(&column.name).is_some();
+        let did_more = between.dropped().is_some() || self.table.columns.iter().any(is_moved);
+        let has_key = self.table.key.iter().all(|&column| stays[column]);
+        (has_key && !did_more && stays.contains(&false)).then(|| Table {
+            version,
+            columns: self
+                .table
+                .columns
+                .iter()
+                .zip(&stays)
+                .filter(|(_, stays)| **stays)
+                .map(|(column, _)| column.clone())
+                .collect(),
+            key: self.table.key.iter().map(|&column| number(column)).collect(),
+            ..(*self.table).clone()
+        })
     }
 
     pub(super) fn wants(&self, column: usize) -> bool {
@@ -98,7 +134,8 @@ impl Shape {
     }
 
     /// A row of which a wanted column is missing must not go out: what is missing would look like NULL. Columns that
-    /// this shape has not take nothing away and pass. `older`: what was done to the table since the record was written.
+    /// this shape has not take nothing away and pass, unless rows go out whole. `older`: what was done to the table since
+    /// the record was written.
     pub(super) fn check_whole(
         &self,
         row: &Row<'_>,
@@ -106,6 +143,12 @@ impl Shape {
         older: Option<Between<'_>>,
         logging_hint: &str,
     ) -> Result<()> {
+        if self.whole && row.unknown() > 0 {
+            return mismatch(format!(
+                "the redo text has {} columns that the table has not, of those that were captured",
+                row.unknown()
+            ));
+        }
         let added = |column: usize| older.is_some_and(|between| between.added(self.name(column)));
         let may_lack = |column: usize| self.is_virtual(column) || added(column);
         let missing = self
@@ -144,6 +187,9 @@ impl Shape {
                 return mismatch(altered(&now.name, statement));
             }
         }
+        if self.whole {
+            self.check_kept(between, was)?;
+        }
         for name in &self.gone {
             match (between.moved(name), was) {
                 (Some(statement), _) => return mismatch(altered(name, statement)),
@@ -153,6 +199,25 @@ impl Shape {
             }
         }
         Ok(())
+    }
+
+    /// Whether this shape still has all columns that an older one had.
+    fn check_kept(&self, between: Between<'_>, was: Option<&Table>) -> Result<()> {
+        let lost = match was {
+            Some(was) => was.columns.iter().find(|was| column(&self.table, &was.name).is_none()),
+            None => None,
+        };
+        match (lost, between.dropped()) {
+            (Some(lost), _) => mismatch(match between.moved(&lost.name) {
+                Some(statement) => altered(&lost.name, statement),
+                None => left(&lost.name),
+            }),
+            (None, Some(statement)) if was.is_none() => mismatch(format!(
+                "the record was written before a column left the table ({}), and its text was made after it",
+                shortened(statement.as_bytes())
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Whether statements left everything that is read of this shape as it was.
