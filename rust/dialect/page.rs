@@ -29,12 +29,22 @@ pub struct Segment<'a> {
 impl<'a> Bounds<'a> {
     /// The segments of the range, in key order; no two share a key.
     pub fn segments(&self) -> Vec<Segment<'a>> {
+        self.split(true)
+    }
+
+    /// The segments of the range without its first key, in key order; no two share a key.
+    pub fn segments_behind(&self) -> Vec<Segment<'a>> {
+        self.split(false)
+    }
+
+    fn split(&self, from_lower: bool) -> Vec<Segment<'a>> {
         let (lower, upper) = (self.lower.unwrap_or_default(), self.upper.unwrap_or_default());
         let common = lower.iter().zip(upper).take_while(|(a, b)| a == b).count();
         if common == lower.len().max(upper.len()) && common > 0 {
             return Vec::new();
         }
-        let from = |column: usize| lower.get(column).map(|value| (value, column + 1 == lower.len()));
+        let inside = |column: usize| from_lower && column + 1 == lower.len();
+        let from = |column: usize| lower.get(column).map(|value| (value, inside(column)));
         let above = (common + 1..lower.len()).rev().map(|column| Segment {
             equal: &lower[..column],
             lower: from(column),
@@ -198,14 +208,18 @@ mod tests {
                     lower: low.as_deref(),
                     upper: high.as_deref(),
                 };
-                let segments = range.segments();
-                let held: Vec<[u8; 3]> = (segments.iter())
-                    .flat_map(|segment| keys.iter().copied().filter(|key| holds(segment, *key)))
-                    .collect();
-                let expected: Vec<[u8; 3]> = (keys.iter().copied())
+                let held = |segments: &[Segment<'_>]| -> Vec<[u8; 3]> {
+                    let held = segments
+                        .iter()
+                        .flat_map(|segment| keys.iter().copied().filter(|key| holds(segment, *key)));
+                    held.collect()
+                };
+                let mut expected: Vec<[u8; 3]> = (keys.iter().copied())
                     .filter(|key| lower.is_none_or(|lower| lower <= *key) && upper.is_none_or(|upper| *key < upper))
                     .collect();
-                assert_eq!(held, expected, "{lower:?} {upper:?}");
+                assert_eq!(held(&range.segments()), expected, "{lower:?} {upper:?}");
+                expected.retain(|key| Some(*key) != lower);
+                assert_eq!(held(&range.segments_behind()), expected, "behind {lower:?} {upper:?}");
             }
         }
     }

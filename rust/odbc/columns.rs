@@ -119,12 +119,16 @@ impl ColumnBuffer {
         matches!(self, ColumnBuffer::Streamed)
     }
 
-    /// How long a value is that may not have fitted, where the driver tells.
+    /// How long a value is, whether or not it has fitted, where the driver tells; NULL has no length.
     pub(super) fn length(&self, row: usize) -> Option<usize> {
-        match self {
-            ColumnBuffer::Text(column) => column.indicator_at(row).length(),
-            ColumnBuffer::Binary(column) => column.indicator_at(row).length(),
-            _ => None,
+        let indicator = match self {
+            ColumnBuffer::Text(column) => column.indicator_at(row),
+            ColumnBuffer::Binary(column) => column.indicator_at(row),
+            ColumnBuffer::Int(_) | ColumnBuffer::Streamed => return None,
+        };
+        match indicator {
+            Indicator::Null => Some(0),
+            indicator => indicator.length(),
         }
     }
 }

@@ -25,7 +25,10 @@ pub struct Connection {
     pub(super) rereads: bool,
     pub(super) specs: Vec<ColumnSpec>,
     pub(super) columns: Vec<ColumnBuffer>,
+    /// How many rows the buffers hold.
     pub(super) batch_rows: usize,
+    /// How many the next fetch is to bring at most.
+    pub(super) asked_rows: usize,
     /// How many rows the last fetch brought.
     pub(super) fetched: Box<usize>,
     /// The first of them that was not handed out.
@@ -79,6 +82,7 @@ impl Connection {
             specs: Vec::new(),
             columns: Vec::new(),
             batch_rows: 0,
+            asked_rows: 0,
             fetched: Box::new(0),
             next_row: 0,
             long: LongValues::default(),

@@ -12,6 +12,9 @@ use crate::odbc::diagnostic::{collect, statement_error};
 /// Bytes that the column buffers of a connection may take; batches are cut accordingly.
 const BUFFER_BYTES: usize = 16 << 20;
 
+/// Bytes of long values that one call may bring into the driver, as far as the rows before tell.
+const LONG_BYTES: usize = 4 << 20;
+
 impl Connection {
     /// Runs a statement and drops its result, if it has one.
     ///
@@ -73,7 +76,8 @@ impl Connection {
     }
 
     /// The next rows of the statement that was started, one at a time where a column is long, so that the long values
-    /// of one row are in memory at once; `None` behind its last one.
+    /// of one row are in memory at once; `None` behind its last one. What the driver holds of long values stays bounded
+    /// too, if it fetches no more rows than it is asked for: at first that is one, then more while they are small.
     ///
     /// # Errors
     /// `Statement`, `Timeout`, or `Closed`; a value longer than its column's spec where the driver cannot read it
@@ -110,6 +114,7 @@ impl Connection {
         }
         self.long.clear();
         if self.next_row == *self.fetched {
+            self.ask_for_fitting_rows()?;
             *self.fetched = 0;
             self.next_row = 0;
             // SAFETY: The bound columns and `fetched` are fields of this connection and on the heap; they are unbound
@@ -121,10 +126,45 @@ impl Connection {
             };
         }
         let first = self.next_row;
-        let any_long = self.specs.last().is_some_and(|spec| spec.is_long());
-        let most = if any_long { first + 1 } else { usize::MAX };
+        let most = if self.any_long() { first + 1 } else { usize::MAX };
         self.next_row = most.min(*self.fetched);
         Ok(Some(first..self.next_row))
+    }
+
+    fn any_long(&self) -> bool {
+        self.specs.last().is_some_and(|spec| spec.is_long())
+    }
+
+    /// Has the next call bring as many rows as the long values of those that the last one brought allow.
+    fn ask_for_fitting_rows(&mut self) -> Result<()> {
+        if !self.any_long() || self.batch_rows == 1 || *self.fetched == 0 {
+            return Ok(());
+        }
+        let largest = (0..*self.fetched).try_fold(0, |largest, row| Some(self.long_bytes(row)?.max(largest)));
+        let fitting = largest.map_or(1, |largest| LONG_BYTES / largest.max(1));
+        let rows = fitting.clamp(1, self.batch_rows).min(2 * self.asked_rows);
+        if rows != self.asked_rows {
+            self.ask_for_rows(rows)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of a fetched row's long values; `None` where the driver does not tell.
+    fn long_bytes(&self, row: usize) -> Option<usize> {
+        let columns = self.specs.iter().zip(&self.columns);
+        let long = columns.filter(|(spec, _)| spec.is_long());
+        long.map(|(_, column)| column.length(row)).sum()
+    }
+
+    fn ask_for_rows(&mut self, rows: usize) -> Result<()> {
+        let classify = self.classify;
+        let statement = self.statement()?;
+        // SAFETY: The bound columns hold `batch_rows` values, and `rows` are no more than that.
+        if unsafe { statement.set_row_array_size(rows) }.is_err() {
+            return Err(statement_error(collect(statement, "SQLSetStmtAttr"), classify).into());
+        }
+        self.asked_rows = rows;
+        Ok(())
     }
 
     /// Gives up what is left of the result.
@@ -151,6 +191,10 @@ impl Connection {
 
     fn run(&mut self, sql: &str) -> Result<()> {
         self.finish()?;
+        if self.any_long() && self.asked_rows > 1 {
+            // A driver may fetch the first rows with the statement.
+            self.ask_for_rows(1)?;
+        }
         let text = SqlText::new(sql);
         // SAFETY: No parameters are ever bound to this statement.
         self.call(|statement| unsafe { statement.exec_direct(&text) })?;
@@ -198,7 +242,10 @@ impl Connection {
             self.specs = specs.into();
             self.batch_rows = rows;
         }
-        self.bind_columns(rows)
+        let first = if self.any_long() { 1 } else { rows };
+        self.bind_columns(first)?;
+        self.asked_rows = first;
+        Ok(())
     }
 
     fn bind_columns(&mut self, rows: usize) -> Result<()> {
@@ -213,8 +260,8 @@ impl Connection {
             }
             Ok(())
         };
-        // SAFETY: Columnar binding of buffers that all hold `rows` values; a driver that fetches more rows than asked
-        // for is refused below.
+        // SAFETY: Columnar binding of buffers that all hold `rows` values or more; a driver that fetches more rows than
+        // asked for is refused below.
         let result = unsafe { statement.set_row_bind_type(0) };
         check(result, statement, "SQLSetStmtAttr")?;
         // SAFETY: As above.

@@ -1,7 +1,9 @@
 //! Pages over a connection: the SELECT, its columns by their types, and the rows in the form in which they go out.
 
+mod large;
 mod whole;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -14,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{self, ColumnSpec, Connection};
 use crate::row::value::{Image, ValueBuffer};
 use crate::row::{RowCodec, RowKind, RowOrigin};
+use crate::snapshot::select::large::{Expected, LargeReading};
 use crate::snapshot::{PageLimit, PageRows, PageSource, Piece};
 use crate::split::{Chunk, Key, TableName};
 
@@ -39,6 +42,8 @@ struct PageTable {
     columns: Vec<usize>,
     specs: Vec<ColumnSpec>,
     batch_rows: usize,
+    /// Of rows with values of any length; `None` where no column has such.
+    large: Option<Cell<Expected>>,
 }
 
 impl PageReader {
@@ -97,6 +102,7 @@ impl PageTable {
             specs: columns.iter().map(spec).collect::<Result<_>>()?,
             columns,
             table,
+            large: any_long.then(Cell::default),
             batch_rows: if any_long {
                 fetch_rows.min(LONG_BATCH_ROWS)
             } else {
@@ -176,6 +182,15 @@ impl PageReader {
             reading.unordered(&mut self.connection, &sql, &mut self.values, into)?;
             return Ok(None);
         }
+        if let Some(expected) = &plan.large {
+            let large = LargeReading {
+                reading,
+                dialect: &*self.dialect,
+                keys,
+                expected,
+            };
+            return large.page(&mut self.connection, lower, upper, &mut self.values, into);
+        }
         let bounds = Bounds {
             lower: lower.as_deref(),
             upper: upper.as_deref(),
@@ -194,6 +209,7 @@ impl PageReader {
 }
 
 /// A page on its way.
+#[derive(Clone, Copy)]
 struct Reading<'a> {
     plan: &'a PageTable,
     codec: &'a dyn RowCodec,
@@ -292,11 +308,18 @@ fn too_large(plan: &PageTable) -> ErrorKind {
     ))
 }
 
-/// Refuses a last key that is not behind the one before it or not in the chunk: by such an order rows would be lost.
+/// Refuses a page's last key that is not behind the one before it or not in the chunk: by such an order rows would be lost.
 fn require_order(chunk: &Chunk, page: &PageRows) -> Result<()> {
     let last = page.len() - 1;
-    let key = page.key(last);
-    if chunk.range.contains(key) && (last == 0 || page.key(last - 1) < key) {
+    require_behind(
+        chunk,
+        last.checked_sub(1).map(|before| page.key(before)),
+        page.key(last),
+    )
+}
+
+fn require_behind(chunk: &Chunk, before: Option<&[u8]>, key: &[u8]) -> Result<()> {
+    if chunk.range.contains(key) && before.is_none_or(|before| before < key) {
         return Ok(());
     }
     Err(ErrorKind::Catalog(format!(

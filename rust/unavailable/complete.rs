@@ -34,8 +34,10 @@ pub struct Completion {
     found: FoundRows,
     /// Up to which change of the part at hand `found` has all rows that there are.
     until: usize,
-    /// Bytes of a row that is looked up, as far as is known.
+    /// Bytes of a row, on the average of the last ones that were looked up.
     average: usize,
+    /// For how many keys a SELECT may ask, by how many were asked for before: a driver may take all that it gives.
+    most_keys: usize,
     /// For what needs no row looked up.
     scratch: ValueBuffer,
     counts: Counts,
@@ -104,7 +106,8 @@ impl Completion {
             visibility,
             found: FoundRows::default(),
             until: 0,
-            average: ROOM / 8,
+            average: 0,
+            most_keys: 1,
             scratch: ValueBuffer::default(),
             counts: Counts::default(),
         }
@@ -240,22 +243,28 @@ impl Completion {
             .iter()
             .find(|member| !asked[member.asked].answered && self.found.get(&member.table_key).is_none());
         self.until = open.map_or(end, |member| member.number);
+        self.most_keys = match open {
+            Some(_) => 1,
+            None => (4 * self.most_keys).min(MOST_KEYS),
+        };
         if let (Some(first), true) = (members.first(), self.until == around.at) {
             let key = first.table_key[size_of::<u32>()..].to_vec();
             let one = &asked[first.asked];
+            // The others have filled the room, and this one has to come.
+            self.found.clear();
             self.look_up(one.table, &one.columns, &[key], usize::MAX)
                 .map_err(|error| error.doing(DOING))?;
             self.until = around.at + 1;
         }
         if !self.found.is_empty() {
-            self.average = (self.average + self.found.values.size() / self.found.len()) / 2;
+            self.average = self.found.values.size() / self.found.len();
         }
         Ok(())
     }
 
     /// What to look up for the changes from the one at hand on, and the first one for which it is not planned.
     fn plan(&self, changes: &Changes, around: &Around<'_>) -> Result<(Vec<Asked>, Vec<Member>, usize)> {
-        let most = (ROOM / self.average.max(1)).clamp(1, MOST_KEYS);
+        let most = (ROOM / self.average.max(1)).clamp(1, self.most_keys);
         let mut asked: Vec<Asked> = Vec::new();
         let mut members = Vec::new();
         let mut keys = HashSet::new();

@@ -32,8 +32,18 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job over table `T` of a schema, with these options beside those that say where it is.
+    /// A job over `ID`, `N` and `V` of table `T` of a schema, with these options beside those that say where it is.
     pub fn new(stand_in: &StandIn, schema: &str, options: &[(&str, Value)]) -> Job {
+        let columns = json!([
+            {"name": "ID", "type": "BIGINT", "nullable": false},
+            {"name": "N", "type": "INTEGER", "nullable": true},
+            {"name": "V", "type": "VARCHAR", "length": 2147483647, "nullable": true},
+        ]);
+        Job::of(stand_in, schema, columns, options)
+    }
+
+    /// A job over other columns.
+    pub fn of(stand_in: &StandIn, schema: &str, columns: Value, options: &[(&str, Value)]) -> Job {
         let mut all = json!({
             "username": stand_in.value("USER"),
             "password": stand_in.value("PASSWORD"),
@@ -54,11 +64,7 @@ impl Job {
         let config = json!({
             "connector": "dameng-cdc",
             "options": all,
-            "columns": [
-                {"name": "ID", "type": "BIGINT", "nullable": false},
-                {"name": "N", "type": "INTEGER", "nullable": true},
-                {"name": "V", "type": "VARCHAR", "length": 2147483647, "nullable": true},
-            ],
+            "columns": columns,
             "checkpointing": "aligned",
         });
         let config = Config::from_json(&config.to_string()).unwrap();

@@ -118,6 +118,69 @@ fn a_page_ends_at_its_bytes() {
     assert!(selects >= pages as usize, "{selects} SELECTs");
 }
 
+/// The numbers behind a word in the statements of those connections that read a table's `V`, in order.
+fn numbers_behind(word: &str, schema: &str) -> Vec<usize> {
+    let reads = format!(r#""V" FROM "{schema}"."T""#);
+    let all = statements(schema);
+    let reading: BTreeSet<u32> = (all.iter().filter(|(_, statement)| statement.contains(&reads)))
+        .map(|(process, _)| *process)
+        .collect();
+    let number = |statement: &str| {
+        let (_, rest) = statement.split_once(word)?;
+        let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+        digits.parse().ok()
+    };
+    let statements = all.iter().filter(|(process, statement)| {
+        reading.contains(process) && (statement.contains(&reads) || statement.starts_with("fetch"))
+    });
+    statements.filter_map(|(_, statement)| number(statement)).collect()
+}
+
+/// What a SELECT gives a driver may take at once: no more large rows are asked for than a page has room for, as far as
+/// the rows before tell, and of small ones soon a page's.
+#[test]
+fn large_rows_are_asked_for_as_a_page_has_room_for_them() {
+    shared().psql(
+        r#"create schema "LARGE"; create table "LARGE"."T" ("ID" bigint primary key, "N" decimal(20), "V" clob);
+           insert into "LARGE"."T" select g, g, repeat('x', case when g <= 100 then 10 else 60000 end) from generate_series(1, 140) g"#,
+    );
+    let rows = Job::new(
+        shared(),
+        "LARGE",
+        &[("scan.snapshot.page.bytes", Value::from(256 << 10))],
+    );
+    assert_eq!(sorted(rows.snapshot().unwrap()), whole(140));
+    let limits = numbers_behind("LIMIT ", "LARGE");
+    assert_eq!(limits[..7], [1, 2, 4, 8, 16, 32, 64]);
+    assert!(limits[7..].iter().all(|&rows| rows <= 4), "{limits:?}");
+    assert!(limits[7..].len() < 40, "{limits:?}");
+}
+
+/// Nothing limits the SELECT that reads a table without a key: a driver is asked for no more large rows at a time than
+/// make some megabytes.
+#[test]
+fn a_fetch_of_large_rows_is_small() {
+    for (schema, bytes, expected) in [
+        ("FETCHED_LARGE", 1_500_000, &[1, 2, 2][..]),
+        ("FETCHED_HUGE", 5_000_000, &[1, 1, 1]),
+        ("FETCHED_SMALL", 1000, &[1, 2, 4, 8, 16]),
+    ] {
+        let count = expected.iter().sum::<usize>();
+        shared().psql(&format!(
+            r#"create schema "{schema}"; create table "{schema}"."T" ("ID" bigint, "N" decimal(20), "V" clob);
+               insert into "{schema}"."T" select g, g, repeat('x', {bytes}) from generate_series(1, {count}) g"#
+        ));
+        let options = [
+            ("table-without-key", "reread".into()),
+            ("value.unavailable", "placeholder".into()),
+        ];
+        let rows = Job::new(shared(), schema, &options).snapshot().unwrap();
+        assert_eq!(sorted(rows), whole(count));
+        let fetches = numbers_behind("fetch ", schema);
+        assert_eq!(fetches[..expected.len()], *expected, "{schema}: {fetches:?}");
+    }
+}
+
 #[test]
 fn a_round_ends_at_its_bytes() {
     table("ROUND", 600);

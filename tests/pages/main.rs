@@ -232,6 +232,15 @@ fn composite_keys() {
     chunks_and_pages_are_the_table(&table, r#""B", "C", "A""#, &[1, 13, 70, 349]);
 }
 
+/// Pages that take several SELECTs: each goes on behind the last key of the one before.
+#[test]
+fn composite_keys_of_rows_with_large_values() {
+    let rows = "select i % 3, chr(97 + i / 90), i / 3 % 30, repeat('w', (i * i) % 97) from generate_series(0, 269) i";
+    let columns = r#""A" int, "B" varchar(20), "C" bigint, "V" clob, primary key ("A", "B", "C")"#;
+    let table = table("COMPOSITE_LARGE", columns, rows);
+    chunks_and_pages_are_the_table(&table, r#""A", "B", "C""#, &[1, 13, 90, 269]);
+}
+
 #[test]
 fn text_and_time_keys() {
     let text = "select x from unnest(array['', 'A', 'Z', 'a', 'a b', 'ab', 'z''', 'ä', '漢字', 'a\\b', '%']) x";
@@ -350,8 +359,21 @@ fn bounds_stay_when_rows_come_and_go() {
 /// Where the database's order is not the bytes', changes would be looked for in the wrong chunk: better no page at all.
 #[test]
 fn an_order_that_is_not_the_bytes_is_refused() {
-    let columns = r#""ID" varchar(20) collate "und-x-icu" primary key"#;
-    let table = table("OTHERWISE", columns, "values ('a'), ('b'), ('C'), ('d')");
+    for (schema, more, values) in [
+        ("OTHERWISE", "", "('a'), ('b'), ('C'), ('d')"),
+        (
+            "OTHERWISE_LARGE",
+            r#", "V" clob"#,
+            "('a', '-'), ('b', '-'), ('C', '-'), ('d', '-')",
+        ),
+    ] {
+        an_order_is_refused(schema, more, values);
+    }
+}
+
+fn an_order_is_refused(schema: &str, more: &str, values: &str) {
+    let columns = format!(r#""ID" varchar(20) collate "und-x-icu" primary key{more}"#);
+    let table = table(schema, &columns, &format!("values {values}"));
     let mut connection = StandIn::shared().connect();
     let splitter = Splitter::new(&Dameng, &table, 1).unwrap();
     let error = splitter.cut(&mut connection, None, 10).unwrap_err();
@@ -362,10 +384,10 @@ fn an_order_that_is_not_the_bytes_is_refused() {
     };
     for rows in [2, 3, 10] {
         let limit = PageLimit { rows, ..WHOLE };
-        let error = reader(&table, &[true])
+        let error = reader(&table, &vec![true; table.columns.len()])
             .select(&whole, limit, &mut PageRows::default())
             .unwrap_err();
         assert!(error.to_string().contains("orders the key otherwise"), "{error}");
-        assert!(error.to_string().contains("OTHERWISE.T"), "{error}");
+        assert!(error.to_string().contains(&format!("{schema}.T")), "{error}");
     }
 }

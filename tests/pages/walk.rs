@@ -61,6 +61,11 @@ fn each_entry_of_the_index_is_read_a_fixed_number_of_times() {
             r#""A" bigint, "B" int, "C" int, primary key ("A", "B", "C")"#,
             "g / 70, g % 70 / 7, g % 7",
         ),
+        (
+            "WALK_LARGE",
+            r#""A" bigint, "B" int, "C" int, "V" clob, primary key ("A", "B", "C")"#,
+            "1, g / 70, g % 70, repeat('v', g % 100)",
+        ),
     ] {
         let table = table(schema, key, &format!("select {rows} from generate_series(1, {ROWS}) g"));
         let (cut, read) = costs(schema, &table);

@@ -61,6 +61,13 @@ fn all(completion: &mut Completion, docs: &[Doc]) -> Vec<(String, String)> {
     complete(completion, &changes(docs), &log()).unwrap()
 }
 
+/// A first row is looked up alone: only then is it known how large they are.
+fn warm(completion: &mut Completion, database: &Shared) {
+    database.put("w", "W", "r");
+    all(completion, &[insert("w|1|?|r")]);
+    assert_eq!(std::mem::take(&mut database.store().asked).len(), 1);
+}
+
 fn rows(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     let marked = |text: &str| text.replace('!', PLACEHOLDER);
     expected
@@ -75,6 +82,7 @@ fn a_row_that_comes_is_read_back_and_one_that_leaves_has_the_placeholder() {
     database.put("a", "A2", "RA");
     database.put("c", "NULL", "RC");
     let mut completion = database.completion(ReadBack);
+    warm(&mut completion, &database);
     let docs = [
         insert("a|1|?|?"),
         // What the change leaves alone is the same before and after; what it replaces is nowhere any more.
@@ -102,7 +110,7 @@ fn a_row_that_comes_is_read_back_and_one_that_leaves_has_the_placeholder() {
     assert_eq!(
         completion.counts(),
         Counts {
-            read_back: 9,
+            read_back: 10,
             gone: 0,
             placeholders: 4
         }
@@ -266,6 +274,40 @@ fn many_rows_are_read_back_in_bounded_groups() {
     }
 }
 
+/// What a SELECT gives a driver may take at once: no more rows are asked for than those before make likely to fit.
+#[test]
+fn as_many_keys_are_asked_for_as_rows_of_that_size_fit() {
+    let megabyte = "m".repeat(1 << 20);
+    for (body, expected) in [
+        ("b", &[1, 4, 16, 64, 100, 100][..]),
+        (&megabyte, &[1, 4, 7, 7, 7, 7][..]),
+    ] {
+        let database = Shared::default();
+        let mut docs = Vec::new();
+        for number in 0..expected.iter().sum() {
+            database.put(&number.to_string(), body, "r");
+            docs.push(insert(&format!("{number}|1|?|r")));
+        }
+        let mut completion = database.completion(ReadBack);
+        all(&mut completion, &docs);
+        let asked: Vec<usize> = database.store().asked.iter().map(|(_, keys)| keys.len()).collect();
+        assert_eq!(asked, expected);
+    }
+    // They become larger.
+    let database = Shared::default();
+    let mut docs = Vec::new();
+    for number in 0..60 {
+        let body = if number < 21 { "b" } else { &"m".repeat(10 << 20) };
+        database.put(&number.to_string(), body, "r");
+        docs.push(insert(&format!("{number}|1|?|r")));
+    }
+    let mut completion = database.completion(ReadBack);
+    all(&mut completion, &docs);
+    let asked: Vec<usize> = database.store().asked.iter().map(|(_, keys)| keys.len()).collect();
+    assert_eq!(asked[..5], [1, 4, 16, 39, 1]);
+    assert!(asked[4..].iter().all(|&keys| keys == 1), "{asked:?}");
+}
+
 fn stream(log: &ScriptedLog, ranges: &[FinishedRange], completion: Completion) -> Stream {
     let split = StreamSplit {
         offset: Offset::starting(INCARNATION, Scn(90), cut(100, 0)),
@@ -373,8 +415,9 @@ fn pages_are_corrected_by_whole_rows() {
         visibility: patience(10),
         log_end: patience(30),
     };
-    let mut rounds = Rounds::new(Box::new(log.clone()), Arc::new(Docs), cut(100, 0), limits)
-        .completing(database.completion(ReadBack));
+    let mut completion = database.completion(ReadBack);
+    warm(&mut completion, &database);
+    let mut rounds = Rounds::new(Box::new(log.clone()), Arc::new(Docs), cut(100, 0), limits).completing(completion);
     let mut clock = StillClock::default();
     rounds.read_page(&mut NoRows, 0, chunk(0, "", "m"), &mut clock).unwrap();
     let closed = rounds.close(&mut clock).unwrap();
@@ -387,7 +430,7 @@ fn pages_are_corrected_by_whole_rows() {
         database.store().asked,
         [(vec![2], vec!["a".into(), "b".into(), "c".into()])]
     );
-    assert_eq!((rounds.unavailable().read_back, rounds.unavailable().gone), (2, 1));
+    assert_eq!((rounds.unavailable().read_back, rounds.unavailable().gone), (3, 1));
 }
 
 #[test]
