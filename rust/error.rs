@@ -302,7 +302,7 @@ impl Error {
                 "The table was altered after the record was written; start the job anew, or set log.on-dictionary-mismatch = 'skip'."
             }
             ErrorKind::Redo(_) => {
-                "Please report the text with the server's version; it is not in a form that this version knows."
+                "Please report the text with the server's version, it is not in a form that this version knows; set log.on-corruption = 'skip' to go on without the record."
             }
             ErrorKind::Decoding(_) => {
                 "Please report the bytes with the names and versions of server and plugin; they are not in a form that this version knows."

@@ -221,7 +221,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "log.on-corruption",
         kind: OptionKind::Choice(&["fail", "skip"]),
         default: Default::Text("fail"),
-        doc: "What to do about a log record that cannot be read: fail, or go on without it, warn and count it (`recordsSkipped`).",
+        doc: "What to do about a log record that cannot be read, be its block corrupt (TM-3004) or its text in no form that is \
+              known (TM-3007): fail, or go on without it, warn and count it (`recordsSkipped`).",
     },
     OptionSpec {
         name: "log.on-dictionary-mismatch",

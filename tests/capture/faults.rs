@@ -220,7 +220,10 @@ fn rows_logged_in_part_while_the_job_runs_end_it_with_the_setting_and_become_no_
 #[test]
 fn rows_of_the_view_without_a_readable_text_are_skipped_and_counted_or_end_the_job_by_name() {
     let source = Source::shared("UNREADABLE", 1);
-    let skipping = [("log.on-dictionary-mismatch", json!("skip"))];
+    let skipping = [
+        ("log.on-dictionary-mismatch", json!("skip")),
+        ("log.on-corruption", json!("skip")),
+    ];
     let append = |op: u32, text: &str, status: u32| {
         format!(
             r#"select logminer.append({op}, $r${text}$r$, 'UNREADABLE', 'T', status => {status},
@@ -240,6 +243,9 @@ fn rows_of_the_view_without_a_readable_text_are_skipped_and_counted_or_end_the_j
         append(1, "", 0),
         append(1, &insert("'x'"), 2),
         append(255, "Unsupported", 0),
+        append(1, &insert("'x"), 0),
+        append(3, "UPDATE of something", 0),
+        append(1, &insert("'x'"), 1343),
     ]
     .iter()
     .enumerate()
@@ -255,7 +261,14 @@ fn rows_of_the_view_without_a_readable_text_are_skipped_and_counted_or_end_the_j
             .map(|metric| metric.value)
             .sum()
     };
-    assert_eq!(skipped(&skips), 3);
+    assert_eq!(skipped(&skips), 6);
+    // Those behind the restart are skipped by it too, wherever it is.
+    skips.checkpoint().unwrap();
+    skips = skips.restart(2).unwrap();
+    among(&append(2, "DELETE", 0), 90);
+    skips.catch_up(&source).unwrap();
+    assert_eq!(skips.sink.table, source.table());
+    assert_eq!(skipped(&skips), 1);
     drop(skips);
     let long = "x".repeat(60_000);
     for (n, (record, code)) in [

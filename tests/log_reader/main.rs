@@ -6,6 +6,8 @@ mod random;
 #[path = "../support/scripted_log.rs"]
 mod scripted_log;
 mod unreadable;
+#[path = "../support/warnings.rs"]
+mod warnings;
 
 use std::sync::Arc;
 

@@ -5,12 +5,24 @@ use tidemark::log::logminer::faults::{OnFault, Skipped};
 use tidemark::log::logminer::reader::Settings;
 
 use crate::scripted_log::{Line, ScriptedLog};
-use crate::{Read, at, commit, ins, open_with, read, rows, start, upd};
+use crate::{Read, at, commit, ins, open_with, read, rows, start, upd, warnings};
 
 fn skip() -> Settings {
     Settings {
         on_corruption: OnFault::Skip,
         on_mismatch: OnFault::Skip,
+        ..Settings::default()
+    }
+}
+
+/// Mismatches as told, and what is corrupt or cannot be read the other way.
+fn skip_of_the_other(on_mismatch: OnFault) -> Settings {
+    Settings {
+        on_mismatch,
+        on_corruption: match on_mismatch {
+            OnFault::Fail => OnFault::Skip,
+            OnFault::Skip => OnFault::Fail,
+        },
         ..Settings::default()
     }
 }
@@ -49,6 +61,20 @@ fn outcome(line: &Line, settings: Settings) -> (Read, Skipped) {
     (read, reader.skipped())
 }
 
+/// Passed over: everything else comes, and it is counted and warned of, once, with where it stands.
+fn assert_skipped(line: &Line, settings: Settings, code: &str, (mismatched, corrupt): (u64, u64)) {
+    let ((read, skipped), warned) = warnings::of(|| outcome(line, settings));
+    assert!(read.error.is_none(), "{:?}", read.error);
+    let good = vec!["->1=first", "1=first>1=second"];
+    assert_eq!(rows(&read), [(41, good), (42, vec!["->3=last"])], "{line:?}");
+    assert_eq!((skipped.mismatched, skipped.corrupt), (mismatched, corrupt), "{line:?}");
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    for part in [code, "S.T", "scn 3", "transaction 41", "is skipped, 1 by now"] {
+        assert!(warned[0].contains(part), "{part} is missing in {}", warned[0]);
+    }
+    assert!(warned[0].len() < 1000, "{} bytes of warning", warned[0].len());
+}
+
 fn assert_named(line: &Line, settings: Settings, code: &str, shown: &str) {
     let (read, _) = outcome(line, settings);
     assert_eq!(read.transactions.len(), 0, "{:?}", read.transactions);
@@ -83,10 +109,9 @@ fn a_row_without_a_text_or_without_a_meaning_is_an_error_by_name_or_is_skipped_a
         (words(r#"INSERT INTO "S"."T"("ID") VALUES(2)"#), "'V'"),
     ] {
         assert_named(&line, Settings::default(), "TM-3005", shown);
-        let (read, skipped) = outcome(&line, skip());
-        let good = vec!["->1=first", "1=first>1=second"];
-        assert_eq!(rows(&read), [(41, good), (42, vec!["->3=last"])], "{shown}");
-        assert_eq!((skipped.mismatched, skipped.corrupt), (1, 0), "{shown}");
+        assert_named(&line, skip_of_the_other(OnFault::Fail), "TM-3005", shown);
+        assert_skipped(&line, skip_of_the_other(OnFault::Skip), "TM-3005", (1, 0));
+        assert_skipped(&line, skip(), "TM-3005", (1, 0));
     }
 }
 
@@ -97,16 +122,14 @@ fn a_row_of_a_corrupt_block_is_an_error_by_name_or_is_skipped_and_counted() {
         let mut line = ins(3, 41, 2, "x");
         line.status = status;
         assert_named(&line, Settings::default(), "TM-3004", &status.to_string());
-        let (read, skipped) = outcome(&line, skip());
-        let good = vec!["->1=first", "1=first>1=second"];
-        assert_eq!(rows(&read), [(41, good), (42, vec!["->3=last"])], "{status}");
-        assert_eq!((skipped.mismatched, skipped.corrupt), (0, 1), "{status}");
+        assert_named(&line, skip_of_the_other(OnFault::Skip), "TM-3004", "");
+        assert_skipped(&line, skip_of_the_other(OnFault::Fail), "TM-3004", (0, 1));
     }
 }
 
-/// F19: what is not in the grammar is never passed over: a later version may read it.
+/// F19: what is not in the grammar is never guessed, and never passed over unless the job says so.
 #[test]
-fn a_text_that_cannot_be_read_is_an_error_by_name_and_never_guessed_or_skipped() {
+fn a_text_that_cannot_be_read_is_an_error_by_name_or_is_skipped_and_counted() {
     let insert = |value: &str| format!(r#"INSERT INTO "S"."T"("ID", "V") VALUES(2, {value})"#);
     let long = "x".repeat(4 << 20);
     let mut texts: Vec<Vec<u8>> = [
@@ -126,9 +149,10 @@ fn a_text_that_cannot_be_read_is_an_error_by_name_and_never_guessed_or_skipped()
     texts.push(b"\x80\xff\xfe".to_vec());
     for text_of in texts {
         let shown = String::from_utf8_lossy(&text_of[..text_of.len().min(3)]).into_owned();
-        for settings in [Settings::default(), skip()] {
-            assert_named(&text(Some(text_of.clone())), settings, "TM-3007", &shown);
-        }
+        let line = text(Some(text_of));
+        assert_named(&line, Settings::default(), "TM-3007", &shown);
+        assert_named(&line, skip_of_the_other(OnFault::Skip), "TM-3007", &shown);
+        assert_skipped(&line, skip_of_the_other(OnFault::Fail), "TM-3007", (0, 1));
     }
 }
 

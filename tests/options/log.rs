@@ -40,6 +40,20 @@ fn a_corrupt_record_fails_or_is_skipped_and_counted() {
 }
 
 #[test]
+fn a_text_that_cannot_be_read_fails_or_is_skipped_and_counted() {
+    table("NO_TEXT", 0);
+    let error = broken("NO_TEXT", "is no text", &[]).stream_error();
+    assert!(matches!(error.kind(), ErrorKind::Redo(_)), "{error}");
+    assert!(error.to_string().contains("log.on-corruption = 'skip'"), "{error}");
+    let job = broken("NO_TEXT", "is no text", &[("log.on-corruption", "skip".into())]);
+    assert_eq!(job.stream(2).unwrap(), [(0, 4, Some(4)), (0, 6, Some(6))]);
+    assert_eq!(job.metric("recordsSkipped"), 1);
+    let other = [("log.on-dictionary-mismatch", "skip".into())];
+    let error = broken("NO_TEXT", "is no text", &other).stream_error();
+    assert!(matches!(error.kind(), ErrorKind::Redo(_)), "{error}");
+}
+
+#[test]
 fn a_record_of_another_shape_fails_or_is_skipped_and_counted() {
     table("MISMATCH", 0);
     let error = broken("MISMATCH", "has no words", &[]).stream_error();

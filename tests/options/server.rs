@@ -15,6 +15,7 @@ select "SCN", "XID", "ROLL_BACK", "SEG_OWNER", "TABLE_NAME", "ROW_ID", "DATA_OBJ
        case when "SQL_REDO" like '%is truncated%' then 5 else "OPERATION_CODE" end as "OPERATION_CODE",
        case when "SQL_REDO" like '%is truncated%' then 'TRUNCATE TABLE T'
             when "SQL_REDO" like '%makes the server fail%' then (1 / (length("SQL_REDO") - length("SQL_REDO")))::text
+            when "SQL_REDO" like '%is no text%' then substr("SQL_REDO", 1, length("SQL_REDO") - 1)
             when "SQL_REDO" like '%is partial%' then regexp_replace("SQL_REDO", ' AND "N" = [0-9.E]+', '')
             else "SQL_REDO" end as "SQL_REDO",
        "DATA_OBJ#"

@@ -240,7 +240,7 @@ impl<'z> Contents<'z> {
         })?;
         let mut buffered = None;
         if let Some(identity) = self.sieve.is_new(row.scn, || identity(row, operation))? {
-            if faults.lets_pass(row.status)? {
+            if faults.lets_pass(row.status, |error| named(error, row))? {
                 match rule(operation) {
                     Rule::Buffer(action) => {
                         if let Some(table) = tables.find(row.owner, row.table) {

@@ -21,7 +21,7 @@ const STATUS_CORRUPT: [i32; 2] = [1343, 1234];
 /// How many records were passed over, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
-    /// Corrupt ones (`log.on-corruption`).
+    /// Corrupt ones, and those with a text that cannot be read (`log.on-corruption`).
     pub corrupt: u64,
     /// Those that the dictionary does not fit (`log.on-dictionary-mismatch`).
     pub mismatched: u64,
@@ -44,11 +44,11 @@ pub struct Faults {
 
 impl Faults {
     /// Whether a record with this STATUS may be looked at; one that the dictionary does not fit may, since only its
-    /// COMMIT says whether it matters.
+    /// COMMIT says whether it matters. `named` says which record it is.
     ///
     /// # Errors
     /// Corrupt log where that fails the job.
-    pub fn lets_pass(&mut self, status: i32) -> Result<bool> {
+    pub fn lets_pass(&mut self, status: i32, named: impl FnOnce(Error) -> Error) -> Result<bool> {
         if status == 0 || status == STATUS_DICTIONARY {
             return Ok(true);
         }
@@ -57,8 +57,8 @@ impl Faults {
         } else {
             "the meaning is not known"
         };
-        self.rule(ErrorKind::CorruptLog(format!("status {status}, {what}")).into())
-            .map(|()| false)
+        let error = ErrorKind::CorruptLog(format!("status {status}, {what}")).into();
+        self.rule(named(error)).map(|()| false)
     }
 
     /// Fails with an error or, where the job is told to go on without such records, counts it.
@@ -67,7 +67,7 @@ impl Faults {
     /// The one given.
     pub fn rule(&mut self, error: Error) -> Result<()> {
         let (rule, count) = match error.kind() {
-            ErrorKind::CorruptLog(_) => (self.on_corruption, &mut self.skipped.corrupt),
+            ErrorKind::CorruptLog(_) | ErrorKind::Redo(_) => (self.on_corruption, &mut self.skipped.corrupt),
             ErrorKind::DictionaryMismatch(_) => (self.on_mismatch, &mut self.skipped.mismatched),
             _ => return Err(error),
         };
