@@ -287,7 +287,7 @@ impl Error {
             ErrorKind::Statement { .. } => "See the server's message; a lost connection is tried again by a restart.",
             ErrorKind::Timeout { .. } => "Check that the server is alive, or raise socket.timeout.",
             ErrorKind::LogGone { .. } => {
-                "Restore the missing archives to their place, or start the job anew without its state; keep archives longer than the longest stop."
+                "Restore the missing archives to their place, or start the job anew without its state: what they held cannot be known, be the database ever so idle. Keep archives longer than the longest stop."
             }
             ErrorKind::LogBehind { .. } => {
                 "Check that the server archives its log and that its archive disk is not full."

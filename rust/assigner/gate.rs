@@ -109,7 +109,9 @@ impl Assigner {
             Start::Undecided => None,
             Start::Tables { from } => from.or_else(|| ends().min()).map(|position| {
                 let mine_from = self.mine_from.keys().next().copied().unwrap_or(position.scn);
-                Offset::starting(self.incarnation, mine_from.min(position.scn), position)
+                // It may lie behind the smallest point, where closed files hold nothing that is missing.
+                let mine_from = from.map_or(mine_from, |from| mine_from.min(from.scn));
+                Offset::starting(self.incarnation, mine_from, position)
             }),
         };
         let mut offset =

@@ -120,7 +120,8 @@ pub struct Progress {
     /// Every commit before this cut has been returned or noted. Moves only with records that came back.
     pub position: Position,
     /// The oldest START among transactions that do not commit before `position` (also of those that are read, but not
-    /// returned yet), or the place from which nothing is missing.
+    /// returned yet), or the place from which nothing is missing: where none is open, at least up to where closed files
+    /// were read whole.
     pub next_scn: Scn,
     /// The log is read completely up to here, inclusive: every record that stood at or below it when the end of the
     /// log was asked for has been read, and every commit among them returned or noted. Speaks of the

@@ -5,7 +5,7 @@
 CREATE TABLE logminer.purged (number bigint PRIMARY KEY, name text, created timestamptz, closed timestamptz, deleted timestamptz DEFAULT clock_timestamp());
 CREATE TABLE logminer.archive_fault (number bigint PRIMARY KEY, fault text NOT NULL CHECK (fault IN ('lost', 'unlisted', 'duplicate')));
 
-CREATE FUNCTION logminer.segments(OUT number bigint, OUT name text, OUT size bigint, OUT modified timestamptz)
+CREATE FUNCTION logminer.segments_on_disk(OUT number bigint, OUT name text, OUT size bigint, OUT modified timestamptz)
 RETURNS SETOF record
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer AS $$
   SELECT ('x' || substr(w.name, 9, 8))::bit(32)::bigint * (4294967296 / logminer.segment_size())
@@ -13,17 +13,22 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer AS $
          w.name, w.size, w.modification
   FROM pg_ls_waldir() w
   WHERE w.name ~ '^[0-9A-F]{24}$'
-    AND ('x' || substr(w.name, 9, 8))::bit(32)::bigint * (4294967296 / logminer.segment_size())
-          + ('x' || substr(w.name, 17, 8))::bit(32)::bigint > coalesce((SELECT max(number) FROM logminer.purged), -1)
 $$;
 
--- Start of the oldest segment from which the log is kept without a gap up to now.
+CREATE FUNCTION logminer.segments(OUT number bigint, OUT name text, OUT size bigint, OUT modified timestamptz)
+RETURNS SETOF record
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer AS $$
+  SELECT s.* FROM logminer.segments_on_disk() s WHERE s.number > coalesce((SELECT max(number) FROM logminer.purged), -1)
+$$;
+
+-- Start of the oldest segment from which the log is there without a gap up to now. What was purged is there all the same: which
+-- transactions were open behind it must be known, since their ends are shown.
 CREATE FUNCTION logminer.oldest_lsn() RETURNS pg_lsn
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer AS $$
   SELECT '0/0'::pg_lsn + min(number)::numeric * logminer.segment_size()
-  FROM (SELECT number, number - row_number() OVER (ORDER BY number) AS run FROM logminer.segments()) s
+  FROM (SELECT number, number - row_number() OVER (ORDER BY number) AS run FROM logminer.segments_on_disk()) s
   WHERE run = (SELECT max(number - place) FROM
-                 (SELECT number, row_number() OVER (ORDER BY number) AS place FROM logminer.segments()) c
+                 (SELECT number, row_number() OVER (ORDER BY number) AS place FROM logminer.segments_on_disk()) c
                WHERE number <= logminer.bytes(pg_current_wal_insert_lsn()) / logminer.segment_size())
 $$;
 

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use tidemark::error::{Error, ErrorKind};
+use tidemark::offset::Offset;
 use tidemark::position::Scn;
 
-use crate::faults::failure;
-use crate::job::{Job, Turn};
+use crate::faults::{expire, failure};
+use crate::job::{Job, PATIENCE, Turn};
 use crate::source::Source;
 use crate::watch::{Watch, once};
 
@@ -213,6 +215,104 @@ fn a_log_that_is_gone_is_refused_with_position_and_file() {
     let (missing, kept, detail) = gone(&error);
     assert_eq!((missing, kept), (needed, Some(Scn(oldest(&source)))));
     assert!(detail.contains(&active(&source)), "{detail}");
+}
+
+fn offset(job: &Job) -> Offset {
+    job.completed().stream().unwrap().offset
+}
+
+/// Takes checkpoints until one needs the log from there on only.
+fn checkpoint_from(job: &mut Job, scn: u64) {
+    let waited = Instant::now();
+    while offset(job).next_scn.0 < scn {
+        job.turn(0).unwrap();
+        job.checkpoint().unwrap();
+        assert!(waited.elapsed() < PATIENCE);
+    }
+}
+
+/// Files expire behind an idle job, which is restarted again and again: nothing is missing, so nothing is said. What expires
+/// before it was read, or holds the beginning of what is open, is missing, whatever was in it.
+#[test]
+fn an_idle_database_outlives_its_archives_through_restarts_and_no_gap_passes_for_idleness() {
+    let source = Source::alone("IDLE", 2);
+    let watch = Arc::new(Watch::default());
+    let mut job = Job::start(source.config(&[]), watch.clone(), 1).unwrap();
+    job.catch_up(&source).unwrap();
+    job.run(|job| metric(job, "openTransactions") == 0).unwrap();
+    // The server ends a file and writes on, and nobody commits.
+    let next_file = || {
+        switch(&source);
+        active(&source);
+        source.number(r#"select "PREV_LSN" from "SYS"."V$ARCH_FILE" where "STATUS" = 'ACTIVE'"#)
+    };
+    quiet(&mut job, &watch, &source);
+    job.checkpoint().unwrap();
+    let first = job.completed().clone();
+    for turn in 0..3 {
+        let closed = next_file();
+        quiet(&mut job, &watch, &source);
+        let before = offset(&job).commit;
+        checkpoint_from(&mut job, closed);
+        if turn == 0 {
+            assert_eq!(offset(&job).commit, before, "no record came");
+        }
+        expire(&source);
+        assert!(oldest(&source) > before.scn.0);
+        job = job.restart(1).unwrap();
+        quiet(&mut job, &watch, &source);
+    }
+    source.run("insert into T values (100, 'x')");
+    job.catch_up(&source).unwrap();
+    assert_eq!(job.sink.table, source.table());
+    assert_eq!(job.sink.log.iter().filter(|row| row.id == 100).count(), 1);
+
+    // The checkpoint from before the files were read cannot tell them from files with rows.
+    let (config, from) = (source.config(&[]), first.stream().unwrap().offset.next_scn);
+    let error = failure(Job::open(config.clone(), watch.clone(), 1, first));
+    assert_eq!(gone(&error).0, from);
+
+    // Down, and a file expires: one in which nothing was committed, one that holds a row. Both look the same.
+    for row in [None, Some(101)] {
+        job.run(|job| metric(job, "openTransactions") == 0).unwrap();
+        job.checkpoint().unwrap();
+        let (stood, needed) = (job.completed().clone(), offset(&job).next_scn);
+        drop(job);
+        next_file();
+        if let Some(id) = row {
+            source.run(&format!("insert into T values ({id}, 'missed')"));
+        }
+        next_file();
+        let left = expire(&source);
+        let error = failure(Job::open(config.clone(), watch.clone(), 1, stood));
+        let (missing, kept, _) = gone(&error);
+        assert_eq!((missing, kept), (needed, Some(left)), "{row:?}");
+        assert!(error.to_string().contains("be the database ever so idle"), "{error}");
+        job = Job::start(config.clone(), watch.clone(), 1).unwrap();
+        job.catch_up(&source).unwrap();
+    }
+
+    // What is open keeps the file that it began in, though everything was read and nothing came since.
+    let mut open = source.writer();
+    open.run("begin; insert into T values (200, 'open')");
+    job.run(|job| metric(job, "openTransactions") == 1).unwrap();
+    let began = metric(&job, "oldestTransactionScn") as u64;
+    job.checkpoint().unwrap();
+    for _ in 0..2 {
+        next_file();
+        quiet(&mut job, &watch, &source);
+    }
+    checkpoint_from(&mut job, began);
+    assert_eq!(offset(&job).next_scn, Scn(began));
+    source.run("call logminer.purge()");
+    let stood = job.completed().clone();
+    // The database says a little less of where it began than its record: enumerator or reader comes first.
+    let asked = source.number(r#"select "START_LSN" from "SYS"."V$TRX" where "START_LSN" > 0"#);
+    let error = failure(Job::open(config, watch, 1, stood));
+    assert!([Scn(began), Scn(asked)].contains(&gone(&error).0), "{error}");
+    // The job itself has it.
+    open.run("commit");
+    job.run(|job| job.sink.table.contains_key(&200)).unwrap();
 }
 
 fn metric(job: &Job, name: &str) -> i64 {

@@ -28,11 +28,14 @@ fn job_with(source: &Source, options: &[(&str, Value)]) -> Result<Job, Error> {
 
 /// Ends the archive and deletes all but the newest files. Returns the first scn that is left.
 fn lose_the_log(source: &Source) -> Scn {
-    let kept = source.run(
-        "insert into T values (500, 'x'); select pg_switch_wal(); insert into T values (501, 'x'); checkpoint;
-         select pg_walfile_name(pg_current_wal_insert_lsn())",
-    );
-    let kept = kept.lines().last().unwrap().to_owned();
+    source.run("insert into T values (500, 'x'); select pg_switch_wal(); insert into T values (501, 'x')");
+    expire(source)
+}
+
+/// Deletes all but the newest file, and commits nothing. Returns the first scn that is left.
+pub fn expire(source: &Source) -> Scn {
+    let kept = source.run("checkpoint; select pg_walfile_name(pg_current_wal_insert_lsn())");
+    let kept = kept.trim().to_owned();
     let files = source.stand_in.directory().join("data/pg_wal");
     for file in std::fs::read_dir(Path::new(&files)).unwrap() {
         let file = file.unwrap();

@@ -175,6 +175,99 @@ fn an_idle_database_whose_files_expire_is_no_alarm() {
     assert!(log.script().setups > 0, "what was empty was asked about");
 }
 
+fn reopened(log: &ScriptedLog, from: &Progress) -> tidemark::error::Result<LogMinerReader<ScriptedLog>> {
+    let opening = Opening {
+        mine_from: from.next_scn,
+        position: from.position,
+    };
+    LogMinerReader::open(log.clone(), vec![table()], Settings::default(), opening)
+}
+
+/// What a checkpoint keeps of an idle database: everything that closed files held is read, so a restart needs none of
+/// them, though no record has moved the position. Once one is open that is over.
+#[test]
+fn a_restart_on_an_idle_database_needs_no_file_that_was_closed_when_it_was_read() {
+    let lines = vec![
+        start(10, 1),
+        ins(11, 1, 10, "a"),
+        commit(12, 1),
+        hidden(20),
+        hidden(100),
+        hidden(200),
+        start(300, 2),
+        ins(301, 2, 20, "b"),
+        hidden(400),
+        hidden(500),
+        commit(600, 2),
+    ];
+    let log = ScriptedLog::new(lines, vec![4, 1, 1, 3, 1]);
+    log.script().archived = 4;
+    let mut reader = open(&log, 0, 0);
+    assert_eq!(rows(&read(&mut reader)), [(1, vec!["->10=a"])]);
+    let first = reader.progress();
+    assert_eq!(first.next_scn, Scn(12), "the file is being written");
+    for (archived, closed_to) in [(5, 20), (6, 100)] {
+        log.script().archived = archived;
+        assert!(read(&mut reader).transactions.is_empty());
+        let stands = reader.progress();
+        assert_eq!((stands.position, stands.next_scn), (first.position, Scn(closed_to)));
+    }
+    assert_eq!(
+        log.script().setups,
+        0,
+        "the record at 12 came again each time: nothing seemed empty"
+    );
+    let idle = reader.progress();
+    // The two closed files are gone; what was read of them is not missed, by the reader and by its successor.
+    log.script().purged = 2;
+    let mut again = reopened(&log, &idle).unwrap();
+    for reader in [&mut reader, &mut again] {
+        assert!(read(reader).error.is_none());
+    }
+    // A checkpoint from before they were read needs them: nobody knows what was in them.
+    let error = reopened(&log, &first).map(drop).unwrap_err();
+    assert_eq!(gone(&error).0, Scn(12));
+    // One that was not closed yet when the checkpoint was taken is needed.
+    log.script().purged = 3;
+    log.script().archived = 7;
+    let error = reopened(&log, &idle).map(drop).unwrap_err();
+    assert_eq!(gone(&error).0, Scn(100));
+    log.script().purged = 2;
+    // While one is open its START is needed, however many files are closed behind it.
+    for archived in [8, 10] {
+        log.script().archived = archived;
+        assert!(read(&mut again).transactions.is_empty());
+        assert_eq!(again.progress().next_scn, Scn(300));
+    }
+    log.script().archived = 11;
+    let mut last = reopened(&log, &again.progress()).unwrap();
+    for reader in [&mut reader, &mut again, &mut last] {
+        assert_eq!(rows(&read(reader)), [(2, vec!["->20=b"])]);
+    }
+}
+
+/// A call that brings no row at all may be one of a server that shows none for its settings: what it read as empty will not
+/// be read again, so they are looked at.
+#[test]
+fn files_that_seem_empty_are_passed_only_on_a_server_that_logs() {
+    let log = ScriptedLog::new(
+        vec![start(10, 1), commit(12, 1), hidden(20), hidden(100), hidden(200)],
+        vec![2, 1, 1],
+    );
+    log.script().archived = 3;
+    let mut reader = open(&log, 13, 13);
+    assert!(read(&mut reader).error.is_none());
+    assert_eq!((reader.progress().next_scn, log.script().setups), (Scn(13), 0));
+    log.script().archived = 4;
+    assert!(read(&mut reader).error.is_none());
+    assert_eq!((reader.progress().next_scn, log.script().setups), (Scn(20), 1));
+    log.script().unlogged = true;
+    log.script().archived = 5;
+    let error = read(&mut reader).error.unwrap();
+    assert!(matches!(error.kind(), ErrorKind::LoggingMode(_)), "{error}");
+    assert_eq!(reader.progress().next_scn, Scn(20));
+}
+
 #[test]
 fn what_expires_before_it_was_read_is_an_alarm() {
     let lines = vec![

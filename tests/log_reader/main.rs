@@ -20,7 +20,7 @@ use tidemark::log::logminer::delivery::FragmentLimit;
 use tidemark::log::logminer::faults::OnFault;
 use tidemark::log::logminer::reader::{LogMinerReader, Settings};
 use tidemark::log::undo::Form;
-use tidemark::log::{LogEvent, LogReader, Opening};
+use tidemark::log::{LogEvent, LogReader, Opening, Progress};
 use tidemark::position::{CommitPosition, Place, Position, Scn};
 use tidemark::row::value::{Image, Value, ValueBuffer};
 use tidemark::row::zone::Zone;

@@ -350,6 +350,33 @@ pub fn run(seed: u64) {
             &format!("seed {seed}"),
         );
     }
+    // A restart from where a reader stood, without the files that it had read whole and needs no more.
+    let archived = 1 + random.below(count) as usize;
+    (log.script().archived, log.script().growth) = (archived, 0);
+    let mut reader_before = open_with(&log, at(0, 0), settings.clone());
+    let mut seen = read(&mut reader_before).transactions;
+    let stood = reader_before.progress();
+    let is_idle = reader_before.figures().open_transactions == 0;
+    let purged = {
+        let script = log.script();
+        let mut behind = 0;
+        let ends = script.files.iter().map(|size| {
+            behind += size;
+            behind
+        });
+        // The file that ends with the START of one that is open is needed.
+        let needed = stood.next_scn.0 + u64::from(is_idle);
+        let may_go = |end: usize| end <= archived && script.lines[end - 1].scn < needed;
+        ends.take_while(|&end| may_go(end)).count()
+    };
+    (log.script().purged, log.script().archived) = (purged, count as usize);
+    let opening = Opening {
+        mine_from: stood.next_scn,
+        position: stood.position,
+    };
+    seen.extend(all(&mut open_with(&log, opening, settings.clone())));
+    same(&seen, &expected, &format!("without {purged} files, from {opening:?}"));
+    log.script().purged = 0;
     // A file in two destinations, of which one has lost it or lags.
     if !log.script().files.is_empty() && random.chance(50) {
         let mut script = log.script();

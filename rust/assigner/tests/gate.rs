@@ -156,6 +156,19 @@ fn the_stream_starts_at_the_smallest_point_and_ends_at_the_largest() {
 }
 
 #[test]
+fn the_stream_mines_from_where_all_points_allow_be_that_behind_the_smallest() {
+    let mut assigner = cut_in_two(settings(1));
+    assigner.event(0, ToEnumerator::Request).unwrap();
+    assigner.event(0, ToEnumerator::Request).unwrap();
+    let (mut first, mut second) = (finished("T", 0, 10, 9), finished("T", 10, END, 7));
+    (first.mine_from, second.mine_from) = (Scn(14), Scn(12));
+    report(&mut assigner, 0, first);
+    let actions = report(&mut assigner, 0, second);
+    let offset = Offset::starting(Incarnation::default(), Scn(12), Position::before(Scn(7)));
+    assert_eq!(streams(&actions)[0].1.offset, offset);
+}
+
+#[test]
 fn the_stream_of_slots_starts_where_the_slot_does() {
     let mut assigner = Assigner::new(settings(1));
     let from = Position::before(Scn(3));

@@ -118,6 +118,8 @@ pub struct LogMinerReader<S> {
 struct Call {
     highest: Scn,
     end: Option<Scn>,
+    /// Up to where it has read files that are closed.
+    closed_to: Option<Scn>,
 }
 
 /// A committed transaction that is to go out.
@@ -286,6 +288,11 @@ impl<S: LogSource> LogMinerReader<S> {
 
     fn take_in(&mut self, window: &Window, contents: Contents<'_>) -> Result<()> {
         let altering = contents.altering().to_vec();
+        let closed_to = window.closed_to();
+        if contents.rows() == 0 && closed_to > Some(self.progress.next_scn) {
+            // What was read as empty must not have been empty for the settings: it will not be read again.
+            self.source.check_setup()?;
+        }
         let (controls, sieve) = contents.finish(&mut self.transactions)?;
         for transaction in altering.iter().filter_map(|&xid| self.transactions.get(xid)) {
             note_statements(&mut self.decoder, transaction);
@@ -296,6 +303,7 @@ impl<S: LogSource> LogMinerReader<S> {
         self.call = Some(Call {
             highest,
             end: window.end,
+            closed_to,
         });
         Ok(())
     }
@@ -539,6 +547,14 @@ impl<S: LogSource> LogMinerReader<S> {
             .collect())
     }
 
+    /// Files that are closed and were read whole are not needed again where nothing is open, though no record moves the
+    /// position behind them: an idle database may delete them.
+    fn pass_closed(&mut self, closed_to: Option<Scn>) {
+        if let (Some(closed_to), true) = (closed_to, self.transactions.is_empty()) {
+            self.progress.next_scn = self.progress.next_scn.max(closed_to);
+        }
+    }
+
     /// Everything up to a record is out or noted.
     fn moved_to(&mut self, scn: Scn, commit: Option<CommitPosition>) {
         let progress = &mut self.progress;
@@ -599,6 +615,7 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
                 self.apply(control)?;
             } else if let Some(call) = self.call.take() {
                 self.moved_to(call.highest, None);
+                self.pass_closed(call.closed_to);
                 self.progress.complete_to = self.progress.complete_to.max(call.end);
                 return Ok(Some(LogEvent::Progress(self.progress)));
             } else {

@@ -25,6 +25,14 @@ pub struct Window {
     pub passes: bool,
 }
 
+impl Window {
+    /// Up to where its files are closed: another one follows them, so nothing joins them any more. Of the first one's
+    /// predecessor that is not asked here.
+    pub fn closed_to(&self) -> Option<Scn> {
+        self.files.iter().skip(1).map(|file| file.previous).max()
+    }
+}
+
 /// Lays windows over the log, from a position on. Moves only with records that came back.
 #[derive(Debug)]
 pub struct Windows {
