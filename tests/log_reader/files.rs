@@ -125,6 +125,26 @@ fn a_gap_that_stays_is_named_by_its_neighbours() {
     assert!(detail.contains("'file1'") && detail.contains("'file3'"), "{detail}");
 }
 
+/// A page that closed sooner would lack what stands in the files behind.
+#[test]
+fn the_log_is_complete_only_once_the_last_file_was_read() {
+    let log = steps(5);
+    let settings = Settings {
+        window_bytes: 1,
+        ..Settings::default()
+    };
+    let mut reader = open_with(&log, at(0, 0), settings);
+    let mut complete = None;
+    while reader.poll().unwrap().is_some() {
+        let (now, read) = (reader.progress().complete_to, log.script().calls.len());
+        assert!(now >= complete, "{now:?} behind {complete:?}");
+        let all = log.script().calls.iter().flatten().any(|path| path == "file4");
+        assert!(all || now < Some(Scn(52)), "{now:?} after {read} calls");
+        complete = now;
+    }
+    assert_eq!(complete, Some(Scn(52)));
+}
+
 fn hidden(scn: u64) -> Line {
     Line {
         hidden: true,

@@ -274,6 +274,7 @@ pub(crate) mod tests {
     fn a_file_just_begun_is_no_hole() {
         let mut begun = file("b", 10, 0, 0);
         begun.active = true;
+        assert_eq!(Archives::new(vec![begun.clone()]).end(), Scn(10));
         let kept = Archives::new(vec![begun, file("a", 0, 1, 10)]);
         assert_eq!(paths(kept.from(Scn(10)).unwrap()), ["a", "b"]);
         assert_eq!(kept.end(), Scn(10));

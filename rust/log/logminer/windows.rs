@@ -224,3 +224,55 @@ impl Sieve {
         self.highest
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::logminer::archives::tests::file;
+
+    fn commit(xid: u64) -> Result<Identity> {
+        Ok(Identity {
+            xid: Xid(xid),
+            operation: Operation::Commit,
+            object: 0,
+            rs_id: RecordSet::default(),
+            ssn: 0,
+        })
+    }
+
+    fn window(files: Vec<Archive>) -> Window {
+        Window {
+            files,
+            from: Scn(0),
+            end: None,
+            passes: false,
+        }
+    }
+
+    #[test]
+    fn rows_before_a_window_are_dropped_and_those_at_its_begin_are_had_once() {
+        let mut windows = Windows::new(Scn(10), 1);
+        let mut sieve = windows.sift();
+        assert!(sieve.is_new(Scn(9), || commit(1)).unwrap().is_none());
+        for xid in [1, 2] {
+            assert!(sieve.is_new(Scn(10), || commit(xid)).unwrap().is_some());
+        }
+        windows.advance(&window(vec![file("a", 0, 1, 10)]), sieve).unwrap();
+        let mut sieve = windows.sift();
+        for xid in [1, 2] {
+            assert!(sieve.is_new(Scn(10), || commit(xid)).unwrap().is_none());
+        }
+        assert!(sieve.is_new(Scn(10), || commit(3)).unwrap().is_some());
+        // Their numbers would change.
+        let mut sieve = windows.sift();
+        let error = sieve.is_new(Scn(10), || commit(3)).unwrap_err();
+        assert!(error.to_string().contains("another order"), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_closed_once_another_one_follows() {
+        assert_eq!(window(vec![file("b", 10, 11, 20)]).closed_to(), None);
+        let files = vec![file("b", 10, 11, 20), file("c", 20, 21, 30)];
+        assert_eq!(window(files).closed_to(), Some(Scn(20)));
+    }
+}
