@@ -10,6 +10,7 @@ mod grants;
 mod job;
 mod log;
 mod server;
+mod sessions;
 mod setup;
 mod snapshot;
 #[path = "../support/mod.rs"]
