@@ -91,6 +91,13 @@ pub const ARCHIVE_HEADROOM: Gauge = Gauge {
 };
 
 /// [`GAUGES`]
+pub const SLOT_RETAINED: Gauge = Gauge {
+    name: "slotRetainedBytes",
+    owner: Owner::Reader,
+    doc: "Bytes of log that the server keeps for the job's slot, as it was looked at last; -1 without a slot.",
+};
+
+/// [`GAUGES`]
 pub const PAGES_READ: Gauge = Gauge {
     name: "pagesRead",
     owner: Owner::Reader,
@@ -234,6 +241,7 @@ pub const GAUGES: &[Gauge] = &[
     OLDEST_TRANSACTION_SCN,
     BUFFERED_BYTES,
     ARCHIVE_HEADROOM,
+    SLOT_RETAINED,
     PAGES_READ,
     ROUNDS_CLOSED,
     SNAPSHOT_RECORDS,

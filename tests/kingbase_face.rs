@@ -144,6 +144,8 @@ fn rows_come_through_test_decoding_where_there_is_no_pgoutput() {
     };
     let settings = Settings {
         slot: SlotSettings {
+            ddl_table: None,
+            look_every: Duration::from_secs(1),
             slot: "read".into(),
             publications: Vec::new(),
             exclusive: true,

@@ -39,6 +39,11 @@ impl<'a> Words<'a> {
         Words(statement)
     }
 
+    /// What is left of the statement.
+    pub fn rest(&self) -> &'a str {
+        self.0
+    }
+
     /// The next word in capitals, if it is a bare one.
     pub fn keyword(&mut self) -> Option<String> {
         match self.next() {

@@ -233,7 +233,7 @@ impl Statements {
             word("invalidation_reason"),
             Self::number(&format!("{}()", self.of("current_wal_insert_lsn"))),
             format!(
-                "(SELECT a.application_name || coalesce(' from ' || a.client_addr::text, '') || ', ' || a.state FROM {} a \
+                "(SELECT concat_ws(', ', nullif(a.application_name, ''), 'from ' || a.client_addr::text, a.state) FROM {} a \
                  WHERE a.pid = s.active_pid)",
                 self.of("stat_activity")
             ),
@@ -388,21 +388,38 @@ impl Statements {
     }
 
     /// These tables, by their numbers, one at least, and the partitions of all levels below them: number of the partition, of
-    /// the table, schema, name, replica identity (one letter).
+    /// the table, schema, name, kind (one letter, `p` is partitioned), replica identity (one letter), names of its columns as
+    /// JSON or NULL.
     pub fn partitions_of(&self, roots: &[u64]) -> Query {
         let roots: Vec<String> = roots.iter().map(u64::to_string).collect();
         let (class, inherits) = (self.of("class"), self.of("inherits"));
+        let identity = format!(
+            "(SELECT json_agg(a.attname)::text FROM {} i JOIN {} a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey) \
+             WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'd' THEN i.indisprimary WHEN 'i' THEN i.indisreplident \
+             ELSE false END)",
+            self.of("index"),
+            self.of("attribute")
+        );
         Query {
             sql: format!(
                 "WITH RECURSIVE t(id, root) AS (SELECT oid, oid FROM {class} WHERE oid IN ({}) \
                  UNION ALL SELECT c.oid, t.root FROM t JOIN {inherits} i ON i.inhparent = t.id \
                  JOIN {class} c ON c.oid = i.inhrelid WHERE c.relispartition) \
-                 SELECT t.id::bigint, t.root::bigint, n.nspname::text, c.relname::text, c.relreplident::text FROM t \
+                 SELECT t.id::bigint, t.root::bigint, n.nspname::text, c.relname::text, c.relkind::text, \
+                 c.relreplident::text, {identity} FROM t \
                  JOIN {class} c ON c.oid = t.id JOIN {} n ON n.oid = c.relnamespace",
                 roots.join(", "),
                 self.of("namespace")
             ),
-            columns: vec![ColumnSpec::Int, ColumnSpec::Int, NAME, NAME, WORD],
+            columns: vec![
+                ColumnSpec::Int,
+                ColumnSpec::Int,
+                NAME,
+                NAME,
+                WORD,
+                WORD,
+                ColumnSpec::LongText,
+            ],
         }
     }
 

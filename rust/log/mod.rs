@@ -90,6 +90,8 @@ pub struct Figures {
     pub oldest: Option<(Scn, i64)>,
     /// Memory that the changes of transactions take that are not out.
     pub buffered_bytes: u64,
+    /// Bytes of log that the server keeps for the job alone, where it keeps any so.
+    pub retained_bytes: Option<u64>,
 }
 
 /// The pair that a log reader is opened at.

@@ -7,8 +7,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use crate::gauges::{
     ARCHIVE_HEADROOM, BUFFERED_BYTES, FETCH_LAG, Gauge, MINED_BYTES, MINING_CALLS, NEXT_SCN, OLDEST_TRANSACTION_AGE,
     OLDEST_TRANSACTION_SCN, OPEN_TRANSACTIONS, PAGES_READ, RECORDS_SKIPPED, ROUND_BYTES, ROUNDS_CLOSED, SCN,
-    SNAPSHOT_BYTES, SNAPSHOT_RATE, SNAPSHOT_RECORDS, TRANSACTIONS_SKIPPED, TRUNCATES_IGNORED, UNDEFINED, VALUES_GONE,
-    VALUES_NULLED, VALUES_READ_BACK, VALUES_UNAVAILABLE,
+    SLOT_RETAINED, SNAPSHOT_BYTES, SNAPSHOT_RATE, SNAPSHOT_RECORDS, TRANSACTIONS_SKIPPED, TRUNCATES_IGNORED, UNDEFINED,
+    VALUES_GONE, VALUES_NULLED, VALUES_READ_BACK, VALUES_UNAVAILABLE,
 };
 use crate::log::{Figures, Progress};
 use crate::position::Scn;
@@ -108,6 +108,8 @@ struct Open {
     /// In microseconds since the epoch.
     oldest_micros: AtomicI64,
     bytes: AtomicU64,
+    /// One more than the bytes that the server keeps; zero where it keeps none for the job.
+    retained: AtomicU64,
 }
 
 impl Open {
@@ -117,6 +119,8 @@ impl Open {
         self.oldest_scn.store(scn.0, Ordering::Relaxed);
         self.oldest_micros.store(micros, Ordering::Relaxed);
         self.bytes.store(figures.buffered_bytes, Ordering::Relaxed);
+        let retained = figures.retained_bytes.map_or(0, |bytes| bytes.saturating_add(1));
+        self.retained.store(retained, Ordering::Relaxed);
     }
 
     /// In milliseconds.
@@ -252,6 +256,7 @@ impl Shared {
             gauge(OLDEST_TRANSACTION_SCN, count(&counts.open.oldest_scn)),
             gauge(BUFFERED_BYTES, count(&counts.open.bytes)),
             gauge(ARCHIVE_HEADROOM, self.headroom.load(Ordering::Relaxed)),
+            gauge(SLOT_RETAINED, count(&counts.open.retained) - 1),
             gauge(PAGES_READ, count(&counts.pages)),
             gauge(ROUNDS_CLOSED, count(&counts.rounds)),
             gauge(SNAPSHOT_RECORDS, count(&counts.snapshot_rows)),

@@ -23,7 +23,7 @@ use crate::support::postgres::{connect, dialect, settings, shared};
 pub const PLUGINS: [&str; 2] = ["pgoutput", "test_decoding"];
 
 /// Longest wait of a test for something that must come.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs statements on the shared server.
 pub fn psql(sql: &str) -> String {
@@ -71,7 +71,9 @@ impl Slot {
                 slot: self.name.clone(),
                 publications: vec![self.name.clone()],
                 exclusive: true,
+                ddl_table: None,
                 batch_changes: 100_000,
+                look_every: Duration::ZERO,
                 patience: Patience {
                     limit: PATIENCE,
                     pause: Duration::from_millis(20),
@@ -233,6 +235,18 @@ pub fn read_to(reader: &mut SlotReader, end: u64, read: &mut Read) {
             assert!(Instant::now() < until, "{:?} is not read to {end}", reader.progress());
             std::thread::sleep(Duration::from_millis(2));
         }
+    }
+}
+
+/// Reads until the reader fails.
+pub fn failure(slot: &Slot) -> Error {
+    let (mut reader, mut read) = (slot.open(), Read::default());
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Err(error) = step(&mut reader, &mut read) {
+            return error;
+        }
+        assert!(Instant::now() < until, "nothing failed: {:?}", read.rows());
     }
 }
 

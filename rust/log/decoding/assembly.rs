@@ -3,11 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::catalog::Table;
 use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::decoding::ddl_table::Record;
 use crate::log::decoding::layout::Kind;
 use crate::log::decoding::plugin::{AnyPlugin, Begin, Event, Plugin, Row, TableRef};
 use crate::log::decoding::session::SlotRow;
+use crate::log::decoding::statements::Effect;
 use crate::log::decoding::tables::{Asked, Tables};
 use crate::log::{Change, Changes, Fragment, FragmentLimit, LogEvent, SchemaEvent, TransactionHead};
 use crate::position::{CommitPosition, Place, Position, Scn, Xid};
@@ -69,6 +72,8 @@ struct Open {
     /// The number of the next fragment.
     number: u32,
     last: Place,
+    /// The tags and effects of captured statements that went on.
+    told: Vec<(String, Effect)>,
 }
 
 /// Puts transactions together.
@@ -209,6 +214,7 @@ impl Assembly {
             begun: false,
             number: 0,
             last: Place::default(),
+            told: Vec::new(),
         });
         Ok(())
     }
@@ -253,8 +259,11 @@ impl Assembly {
         if self.counted()?.is_none() {
             return Ok(());
         }
-        let Some(layout) = self.tables.layout(table, &row.new, lsn, asked)? else {
-            return Ok(());
+        let Some(layout) = self.tables.layout(table, row, lsn, asked)? else {
+            return match kind == Kind::Insert && self.tables.is_ddl(table) {
+                true => self.statement(row, lsn, asked, out),
+                false => Ok(()),
+            };
         };
         let (number, shape) = (layout.table, layout.shape);
         let place = self.place(number, lsn);
@@ -324,27 +333,63 @@ impl Assembly {
             }
         }
         for table in roots {
-            if !self.pending.rows.is_empty() {
-                self.flush(false, out);
-            }
-            let place = self.place(table, lsn);
-            let name = self.tables.captured(table).name.clone();
-            let Some(open) = &mut self.open else { continue };
-            open.begun = true;
-            let event = SchemaEvent {
-                head: open.head,
-                table,
-                place,
-                change: SchemaChange {
-                    statement: format!("TRUNCATE TABLE {name}"),
-                    kind: ChangeKind::Truncate,
-                    shape: Some(Arc::clone(self.tables.captured(table))),
-                    table: name,
-                },
-            };
-            out.push_back(Ready::Event(LogEvent::Schema(event), None));
+            let captured = self.tables.captured(table).clone();
+            let statement = format!("TRUNCATE TABLE {}", captured.name);
+            self.schema(table, ChangeKind::Truncate, statement, Some(captured), lsn, out);
         }
         Ok(())
+    }
+
+    /// A captured statement.
+    fn statement(&mut self, row: &Row<'_>, lsn: u64, asked: &mut dyn Asked, out: &mut VecDeque<Ready>) -> Result<()> {
+        let record = Record::read(&row.new, self.tables.ddl_columns())?;
+        for effect in self.tables.effects(&record, lsn) {
+            let Some(open) = &mut self.open else { break };
+            let told = (record.tag.clone(), effect);
+            if open.told.contains(&told) {
+                continue;
+            }
+            open.told.push(told.clone());
+            let Effect {
+                table, kind, statement, ..
+            } = told.1;
+            let shape = match kind {
+                ChangeKind::Drop => None,
+                ChangeKind::Truncate => Some(self.tables.captured(table).clone()),
+                _ => self.tables.now(table, asked)?,
+            };
+            self.schema(table, kind, statement, shape, lsn, out);
+        }
+        Ok(())
+    }
+
+    fn schema(
+        &mut self,
+        table: u32,
+        kind: ChangeKind,
+        statement: String,
+        shape: Option<Arc<Table>>,
+        lsn: u64,
+        out: &mut VecDeque<Ready>,
+    ) {
+        if !self.pending.rows.is_empty() {
+            self.flush(false, out);
+        }
+        let place = self.place(table, lsn);
+        let Some(open) = &mut self.open else { return };
+        open.begun = true;
+        let event = SchemaEvent {
+            head: open.head,
+            table,
+            place,
+            change: SchemaChange {
+                table: self.tables.captured(table).name.clone(),
+                kind,
+                statement,
+                shape,
+            },
+        };
+        out.push_back(Ready::Event(LogEvent::Schema(event), None));
     }
 
     fn flush(&mut self, last: bool, out: &mut VecDeque<Ready>) {

@@ -7,7 +7,7 @@ use crate::catalog::{self, Table};
 use crate::dialect::slots::{Relation, Slots, Statements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::decoding::slot::{self, SlotStatus};
-use crate::log::decoding::tables::{Asked, Part};
+use crate::log::decoding::tables::{Asked, Identity, Part};
 use crate::odbc::{Connection, Field};
 use crate::position::{Incarnation, Xid};
 use crate::split::TableName;
@@ -152,12 +152,17 @@ impl Asked for Control {
     fn parts(&mut self, roots: &[u64]) -> Result<Vec<Part>> {
         let rows = self.rows(&self.statements.partitions_of(roots), "looking for partitions")?;
         let part = |row: &Vec<Field>| {
+            let text = |column: usize| row.get(column)?.text();
             Some(Part {
                 number: row.first()?.int()? as u64,
                 root: row.get(1)?.int()? as u64,
-                schema: row.get(2)?.text()?.to_owned(),
-                name: row.get(3)?.text()?.to_owned(),
-                is_full: row.get(4)?.text()? == "f",
+                schema: text(2)?.to_owned(),
+                name: text(3)?.to_owned(),
+                is_partitioned: text(4)? == "p",
+                identity: match text(5)? {
+                    "f" => Identity::Whole,
+                    _ => Identity::Columns(text(6).and_then(names).unwrap_or_default()),
+                },
             })
         };
         Ok(rows.iter().filter_map(part).collect())
@@ -189,6 +194,11 @@ impl Asked for Control {
     fn log_end(&mut self) -> Result<u64> {
         self.end().map(|end| end.flushed)
     }
+}
+
+/// Names in a JSON array.
+fn names(json: &str) -> Option<Vec<String>> {
+    serde_json::from_str(json).ok()
 }
 
 fn is_closed(error: &Error) -> bool {

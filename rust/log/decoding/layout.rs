@@ -18,8 +18,8 @@ pub(super) struct Layout {
     columns: Vec<Place>,
     /// Whether the log has the whole of old rows.
     is_full: bool,
-    /// Columns of the shape that the replica identity has; `None` where the log does not say.
-    identity: Option<Vec<bool>>,
+    /// Columns of the shape that the replica identity has.
+    identity: Vec<bool>,
 }
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(super) type Images = (Option<Image>, Option<Image>);
 pub(super) struct Described<'a> {
     pub(super) name: &'a [u8],
     pub(super) kind: &'a [u8],
-    pub(super) in_identity: Option<bool>,
+    pub(super) in_identity: bool,
 }
 
 impl Layout {
@@ -52,7 +52,7 @@ impl Layout {
         let places = columns.iter().map(|described| {
             let name = unquoted(described.name);
             let column = shape.column(&name);
-            let in_identity = described.in_identity.unwrap_or(false);
+            let in_identity = described.in_identity;
             if let Some(column) = column {
                 identity[column] = in_identity;
             }
@@ -69,10 +69,7 @@ impl Layout {
             table,
             shape: number,
             is_full,
-            identity: columns
-                .iter()
-                .all(|column| column.in_identity.is_some())
-                .then_some(identity),
+            identity,
         }
     }
 
@@ -86,10 +83,6 @@ impl Layout {
         let plain = unquoted(name);
         let mut places = self.columns.iter().enumerate();
         places.find(|(_, place)| *place.plain == *plain)
-    }
-
-    pub(super) fn set_full(&mut self, is_full: bool) {
-        self.is_full = is_full;
     }
 
     /// The images of an event with values.
@@ -113,7 +106,7 @@ impl Layout {
                 let after = filling.of_new(&row.new, None, values)?;
                 let before = values.begin(shape.table.columns.len());
                 for &column in &shape.table.key {
-                    if self.identity.as_ref().is_some_and(|identity| !identity[column]) {
+                    if !self.is_full && !self.identity[column] {
                         return Err(no_identity(&shape.table));
                     }
                     values.share(after, before, column);

@@ -7,6 +7,7 @@
 mod assembly;
 pub mod confirm;
 pub mod control;
+mod ddl_table;
 pub mod decoderbufs;
 mod layout;
 pub mod pgoutput;
@@ -15,6 +16,7 @@ pub mod reader;
 pub mod session;
 mod shapes;
 pub mod slot;
+mod statements;
 mod tables;
 pub mod test_decoding;
 mod values;

@@ -62,8 +62,6 @@ pub struct SlotReader {
 const CALL_BYTES: u64 = 64 << 20;
 /// Changes that a call asks for at least.
 const LEAST_CHANGES: u64 = 1_000;
-/// How often partitions are looked up, and the slot.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// A session is opened anew so often before its error is the reader's.
 const ATTEMPTS: u32 = 3;
 /// The longest rest.
@@ -100,7 +98,7 @@ impl SlotReader {
         let mut control = Control::open(connect.clone(), dialect.clone(), &slot.slot, names)?;
         let incarnation = control.incarnation()?;
         let status = check_durable(&mut control, &slot.slot, cut(at.position))?;
-        let tables = Tables::new(tables, selection, slot.exclusive, &mut control)?;
+        let tables = Tables::new(tables, selection, &slot, &mut control)?;
         let mut reader = SlotReader {
             session: None,
             assembly: Assembly::new(tables, fragment, at.position),
@@ -189,11 +187,14 @@ impl SlotReader {
 
     /// What is looked at beside the rows, now and then.
     fn look(&mut self, end: LogEnd) -> Result<()> {
-        if self.partitions_looked.elapsed() >= LOOK_EVERY && end.flushed > self.read_to {
+        if self.partitions_looked.elapsed() >= self.settings.look_every && end.flushed > self.read_to {
             self.assembly.tables.refresh(&mut self.control)?;
             self.partitions_looked = Instant::now();
         }
-        if self.slot_looked.is_none_or(|looked| looked.elapsed() >= LOOK_EVERY) {
+        if self
+            .slot_looked
+            .is_none_or(|looked| looked.elapsed() >= self.settings.look_every)
+        {
             self.slot_looked = Some(Instant::now());
             let was = std::mem::replace(&mut self.status, self.control.status()?);
             self.status.check_lost(&self.settings.slot)?;
@@ -364,6 +365,7 @@ impl LogReader for SlotReader {
             mining_calls: self.calls,
             mined_bytes: self.bytes + self.call.bytes,
             buffered_bytes: self.assembly.size() as u64,
+            retained_bytes: Some(self.status.retained()),
             ..Figures::default()
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A temporary slot ends with its session, and any error ends its use: then all is made anew from the durable slot.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::dialect::Query;
 use crate::dialect::slots::{Slots, Statements, changes, lsn};
@@ -13,6 +13,7 @@ use crate::log::decoding::plugin::{AnyPlugin, Plugin};
 use crate::log::decoding::slot;
 use crate::odbc::Connection;
 use crate::position::Lsn;
+use crate::split::TableName;
 
 /// Which slot is read, and how.
 #[derive(Clone, Debug)]
@@ -23,8 +24,12 @@ pub struct SlotSettings {
     pub publications: Vec<String>,
     /// Only the captured tables and their partitions are in the publications.
     pub exclusive: bool,
+    /// The table that DDL statements are captured in, where there is one; it must be in the publications.
+    pub ddl_table: Option<TableName>,
     /// How many changes a call hands out at most, whole transactions aside.
     pub batch_changes: u64,
+    /// How often partitions and the slot's state are looked up again while the log grows.
+    pub look_every: Duration,
     /// How long a copy that a dead session holds is waited for, and how often it is asked for.
     pub patience: Patience,
 }

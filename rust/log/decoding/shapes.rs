@@ -93,6 +93,19 @@ impl Shapes {
         self.all.iter().any(|shape| shape.fits(names))
     }
 
+    /// Whether these columns can be what is logged of a row of one of the shapes that goes.
+    pub(super) fn may_have(&self, names: &[Vec<u8>]) -> bool {
+        self.all.iter().any(|shape| {
+            let known = names.iter().all(|name| shape.names.contains_key(name.as_slice()));
+            let mut key = shape
+                .table
+                .key
+                .iter()
+                .map(|&key| shape.table.columns[key].name.as_bytes());
+            known && key.all(|key| names.iter().any(|name| name == key))
+        })
+    }
+
     /// The shape that rows with columns of these names have, its number. `altered`: the table was altered since its rows were
     /// seen last, be it that only a type is another one.
     pub(super) fn of(&mut self, names: &[Vec<u8>], altered: bool, dictionary: &mut Dictionary<'_>) -> Result<usize> {
@@ -113,6 +126,12 @@ impl Shapes {
         }
         let past = self.past(now.as_ref(), names)?;
         self.add(past)
+    }
+
+    /// Adds the shape of now.
+    pub(super) fn add_now(&mut self, table: Table) -> Result<Arc<Table>> {
+        let number = self.add(table)?;
+        Ok(self.all[number].table.clone())
     }
 
     /// A table as rows of the log have it: columns that the dictionary lacks by now are taken from a shape that had them,

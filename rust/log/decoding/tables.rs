@@ -10,9 +10,11 @@ use crate::dialect::slots::Relation as Sought;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::captured::{CapturedTable, Selection};
 use crate::log::decoding::layout::{Described, Layout};
-use crate::log::decoding::plugin::{Cell, Relation, RelationColumn, TableRef};
+use crate::log::decoding::plugin::{Cell, Relation, RelationColumn, Row, TableRef};
+use crate::log::decoding::session::SlotSettings;
 use crate::log::decoding::shapes::{Dictionary, Shape, Shapes};
 use crate::log::decoding::test_decoding::{split_name, unquoted};
+use crate::split::TableName;
 
 /// A captured table, or a partition of one, as the dictionary has it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,8 +27,32 @@ pub struct Part {
     pub schema: String,
     /// Its name.
     pub name: String,
-    /// Whether its replica identity is the whole row.
-    pub is_full: bool,
+    /// Whether it has partitions, or can have them.
+    pub is_partitioned: bool,
+    /// What of old rows its changes have in the log.
+    pub identity: Identity,
+}
+
+/// What of old rows the log has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// All.
+    Whole,
+    /// These columns, when one of them changes or the row goes; none: rows can only come.
+    Columns(Vec<String>),
+}
+
+impl Identity {
+    fn is_whole(&self) -> bool {
+        matches!(self, Identity::Whole)
+    }
+
+    fn has(&self, column: &[u8]) -> bool {
+        match self {
+            Identity::Whole => true,
+            Identity::Columns(columns) => columns.iter().any(|name| name.as_bytes() == column),
+        }
+    }
 }
 
 /// What the tables are asked that the log does not say.
@@ -46,11 +72,11 @@ pub(super) trait Asked {
 
 /// A table of the log.
 #[derive(Debug)]
-enum Known {
+pub(super) enum Known {
     /// A captured one or a part of one. `until`: it is none any more, but the log up to here is of the time when it was.
     Ours {
         table: u32,
-        is_full: bool,
+        identity: Identity,
         until: Option<u64>,
     },
     /// One that is not captured.
@@ -65,6 +91,8 @@ type Name = (Box<[u8]>, Box<[u8]>);
 pub(super) struct Tables {
     roots: Vec<u64>,
     shapes: Vec<Shapes>,
+    /// Which of the captured tables have partitions.
+    partitioned: Vec<bool>,
     by_number: HashMap<u64, Known>,
     /// By schema and name.
     by_name: HashMap<Name, u64>,
@@ -72,12 +100,18 @@ pub(super) struct Tables {
     layouts: HashMap<Box<[u8]>, Entry>,
     /// Only captured tables are published, so that a table that nobody knows can only be a partition that is gone.
     exclusive: bool,
+    /// The table of DDL statements.
+    ddl: Option<u64>,
+    /// Its columns, where the log has described them.
+    ddl_columns: Vec<Box<[u8]>>,
 }
 
 #[derive(Debug)]
 enum Entry {
     Ours(Slot),
     Foreign,
+    /// The table of DDL statements.
+    Ddl,
 }
 
 #[derive(Debug)]
@@ -93,18 +127,25 @@ impl Tables {
     pub(super) fn new(
         captured: &[CapturedTable],
         selection: Option<Arc<dyn Selection>>,
-        exclusive: bool,
+        settings: &SlotSettings,
         asked: &mut dyn Asked,
     ) -> Result<Self> {
+        let ddl = match &settings.ddl_table {
+            Some(TableName { schema, name }) => asked.relation(Sought::Name { schema, name })?,
+            None => None,
+        };
         let shapes = captured.iter().zip(0..);
         let shapes = shapes.map(|(captured, number)| Shapes::new(number, captured, selection.clone()));
         let mut tables = Tables {
             roots: captured.iter().map(|captured| captured.table.object_id).collect(),
             shapes: shapes.collect::<Result<_>>()?,
+            partitioned: vec![false; captured.len()],
             by_number: HashMap::new(),
             by_name: HashMap::new(),
             layouts: HashMap::new(),
-            exclusive,
+            exclusive: settings.exclusive,
+            ddl,
+            ddl_columns: Vec::new(),
         };
         tables.refresh(asked)?;
         Ok(tables)
@@ -122,6 +163,77 @@ impl Tables {
     /// The shape that a table was captured with, or its newest name.
     pub(super) fn captured(&self, table: u32) -> &Arc<Table> {
         &self.shapes[table as usize].get(0).table
+    }
+
+    /// Whether [`Tables::layout`] has found a table to be that of DDL statements.
+    pub(super) fn is_ddl(&self, table: TableRef<'_>) -> bool {
+        matches!(self.layouts.get(&*key_of(table)), Some(Entry::Ddl))
+    }
+
+    /// The columns of the table of DDL statements, where the log has described them.
+    pub(super) fn ddl_columns(&self) -> &[Box<[u8]>] {
+        &self.ddl_columns
+    }
+
+    /// The captured table of a number.
+    pub(super) fn number_of_root(&self, number: u64) -> Option<u32> {
+        self.roots
+            .iter()
+            .position(|root| *root == number)
+            .map(|table| table as u32)
+    }
+
+    /// The captured table of a name.
+    pub(super) fn captured_as(&self, schema: &str, name: &str) -> Option<u32> {
+        let mut numbers = 0..self.shapes.len() as u32;
+        numbers.find(|&table| {
+            let captured = &self.captured(table).name;
+            captured.name == name && captured.schema == schema
+        })
+    }
+
+    pub(super) fn known_number(&self, number: u64) -> Option<&Known> {
+        self.by_number.get(&number)
+    }
+
+    /// The captured table and what are partitions of it at a place of the log, by number.
+    pub(super) fn parts_of(&self, of: u32, lsn: u64) -> Vec<u64> {
+        let parts = self.by_number.iter().filter(|(_, known)| match known {
+            Known::Ours { table, until, .. } => *table == of && until.is_none_or(|until| until > lsn),
+            Known::Foreign => false,
+        });
+        parts.map(|(number, _)| *number).collect()
+    }
+
+    /// From a place of the log on a table is no part of a captured one any more. Which one it was a partition of, if it was
+    /// one.
+    pub(super) fn leaves(&mut self, number: u64, lsn: u64) -> Option<u32> {
+        match self.by_number.get_mut(&number) {
+            Some(Known::Ours { table, until, .. }) if until.is_none_or(|until| until > lsn) => {
+                *until = Some(lsn);
+                Some(*table)
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn know(&mut self, number: u64, table: u32, identity: Identity) {
+        let known = Known::Ours {
+            table,
+            identity,
+            until: None,
+        };
+        self.by_number.insert(number, known);
+        self.layouts.retain(|_, entry| !matches!(entry, Entry::Foreign));
+    }
+
+    pub(super) fn name(&mut self, schema: &str, name: &str, number: u64) {
+        self.by_name
+            .insert((schema.as_bytes().into(), name.as_bytes().into()), number);
+    }
+
+    pub(super) fn add_shape(&mut self, table: u32, shape: Table) -> Result<Arc<Table>> {
+        self.shapes[table as usize].add_now(shape)
     }
 
     /// Looks the partitions up again.
@@ -153,21 +265,21 @@ impl Tables {
             };
             let key = (part.schema.into_bytes().into(), part.name.into_bytes().into());
             self.by_name.insert(key, part.number);
+            self.partitioned[table] |= part.is_partitioned;
             let known = Known::Ours {
                 table: table as u32,
-                is_full: part.is_full,
+                identity: part.identity.clone(),
                 until: None,
             };
-            self.by_number.insert(part.number, known);
-            for entry in self.layouts.values_mut() {
-                if let Entry::Ours(Slot {
-                    number,
-                    layout: Some(layout),
-                    ..
-                }) = entry
-                {
-                    if *number == part.number {
-                        layout.set_full(part.is_full);
+            let was = self.by_number.insert(part.number, known);
+            if !matches!(was, Some(Known::Ours { identity, .. }) if identity == part.identity) {
+                // Where the log says itself what it has of old rows, it is right.
+                for entry in self.layouts.values_mut() {
+                    match entry {
+                        Entry::Ours(slot) if slot.number == part.number && slot.described.is_empty() => {
+                            slot.layout = None;
+                        }
+                        _ => {}
                     }
                 }
             }
@@ -222,7 +334,7 @@ impl Tables {
                 let known = match found {
                     Some(table) => Known::Ours {
                         table,
-                        is_full: false,
+                        identity: Identity::Columns(Vec::new()),
                         until: None,
                     },
                     None => Known::Foreign,
@@ -240,7 +352,8 @@ impl Tables {
         if !self.exclusive || asked.relation(number)?.is_some() {
             return Ok(None);
         }
-        let mut alike = (0..self.shapes.len()).filter(|&table| self.shapes[table].has(names));
+        let mut alike =
+            (0..self.shapes.len()).filter(|&table| self.partitioned[table] && self.shapes[table].has(names));
         let name = || {
             format!(
                 "{}.{}",
@@ -268,6 +381,30 @@ impl Tables {
         }
     }
 
+    /// A table whose rows are in the log under a name that no table has any more: one that was a partition of a captured
+    /// table, perhaps, which a log without numbers does not tell.
+    fn check_vanished(&self, name: &[u8], row: &Row<'_>) -> Result<()> {
+        let names = |cells: &[Cell<'_>]| cells.iter().map(|cell| unquoted(cell.name)).collect::<Vec<_>>();
+        let (old, new) = (names(&row.old), names(&row.new));
+        let alike = (0..self.shapes.len()).find(|&table| {
+            let shapes = &self.shapes[table];
+            self.partitioned[table]
+                && if new.is_empty() {
+                    shapes.may_have(&old)
+                } else {
+                    shapes.has(&new)
+                }
+        });
+        let Some(alike) = alike else { return Ok(()) };
+        let root = &self.captured(alike as u32).name;
+        let text = format!(
+            "rows of table {} are in the log; it is in the dictionary no more, and whether it was a partition of {root}, whose \
+             columns it has, cannot be told",
+            name.escape_ascii()
+        );
+        Err(ErrorKind::DictionaryMismatch(text).into())
+    }
+
     /// Takes a description.
     pub(super) fn describe(
         &mut self,
@@ -282,10 +419,15 @@ impl Tables {
             Some(Entry::Ours(slot)) if *slot.described == *described => return Ok(()),
             Some(Entry::Ours(_)) => true,
             Some(Entry::Foreign) => return Ok(()),
-            None => false,
+            Some(Entry::Ddl) | None => false,
         };
         let names: Vec<Vec<u8>> = columns.iter().map(|column| column.name.to_vec()).collect();
         let number = u64::from(relation.number);
+        if self.ddl == Some(number) {
+            self.ddl_columns = columns.iter().map(|column| column.name.into()).collect();
+            self.layouts.insert(key.into(), Entry::Ddl);
+            return Ok(());
+        }
         let Some(table) = self.ours(number, lsn, Some((relation, &names)), asked)? else {
             self.layouts.insert(key.into(), Entry::Foreign);
             return Ok(());
@@ -297,7 +439,7 @@ impl Tables {
             .map(|column| Described {
                 name: column.name,
                 kind: b"",
-                in_identity: Some(column.in_identity),
+                in_identity: column.in_identity,
             })
             .collect();
         let layout = Layout::new(
@@ -321,10 +463,11 @@ impl Tables {
     pub(super) fn layout(
         &mut self,
         table: TableRef<'_>,
-        new: &[Cell<'_>],
+        row: &Row<'_>,
         lsn: u64,
         asked: &mut dyn Asked,
     ) -> Result<Option<&Layout>> {
+        let new = row.new.as_slice();
         let key = &*key_of(table);
         let is_numbered = matches!(table, TableRef::Number(_));
         if !self.layouts.contains_key(key) {
@@ -332,19 +475,19 @@ impl Tables {
                 let text = "a row of a table that was not described".to_owned();
                 return Err(ErrorKind::Decoding(text).into());
             }
-            self.enter(key.into(), table, lsn, asked)?;
+            self.enter(key.into(), table, row, lsn, asked)?;
         }
         let number = match self.layouts.get(key) {
             Some(Entry::Ours(slot)) => slot.number,
             _ => return Ok(None),
         };
-        let is_full = match self.by_number.get(&number) {
+        let identity = match self.by_number.get(&number) {
             Some(Known::Ours { until: Some(until), .. }) if lsn >= *until => {
                 self.layouts.insert(key.into(), Entry::Foreign);
                 return Ok(None);
             }
-            Some(Known::Ours { is_full, .. }) => *is_full,
-            _ => false,
+            Some(Known::Ours { identity, .. }) => identity,
+            _ => return Ok(None),
         };
         let Some(Entry::Ours(slot)) = self.layouts.get_mut(key) else {
             return Ok(None);
@@ -355,7 +498,7 @@ impl Tables {
         };
         if !fits {
             let shapes = &mut self.shapes[slot.table as usize];
-            slot.layout = Some(named_layout(slot, new, is_full, shapes, asked)?);
+            slot.layout = Some(named_layout(slot, new, identity, shapes, asked)?);
         }
         Ok(slot.layout.as_ref())
     }
@@ -374,8 +517,22 @@ impl Tables {
         (shapes.last() > 0).then(|| shapes.get(shape).table.clone())
     }
 
-    fn enter(&mut self, key: Box<[u8]>, table: TableRef<'_>, lsn: u64, asked: &mut dyn Asked) -> Result<()> {
+    fn enter(
+        &mut self,
+        key: Box<[u8]>,
+        table: TableRef<'_>,
+        row: &Row<'_>,
+        lsn: u64,
+        asked: &mut dyn Asked,
+    ) -> Result<()> {
         let number = self.number(table, asked)?;
+        if number.is_none() {
+            self.check_vanished(&key, row)?;
+        }
+        if number.is_some() && number == self.ddl {
+            self.layouts.insert(key, Entry::Ddl);
+            return Ok(());
+        }
         let captured = match number {
             Some(number) => self.ours(number, lsn, None, asked)?,
             None => None,
@@ -435,7 +592,7 @@ fn split(qualified: &[u8]) -> Result<Name> {
 fn named_layout(
     slot: &Slot,
     new: &[Cell<'_>],
-    is_full: bool,
+    identity: &Identity,
     shapes: &mut Shapes,
     asked: &mut dyn Asked,
 ) -> Result<Layout> {
@@ -447,18 +604,23 @@ fn named_layout(
         let columns = shape.table.columns.iter().map(|column| Described {
             name: column.name.as_bytes(),
             kind: b"",
-            in_identity: None,
+            in_identity: identity.has(column.name.as_bytes()),
         });
         let columns: Vec<Described<'_>> = columns.collect();
-        return Ok(Layout::new(slot.table, (number, shape), &columns, is_full));
+        return Ok(Layout::new(slot.table, (number, shape), &columns, identity.is_whole()));
     }
     let names: Vec<Vec<u8>> = new.iter().map(|cell| unquoted(cell.name)).collect();
     let shape = shapes.of(&names, slot.layout.is_some(), dictionary)?;
-    let columns = new.iter().map(|cell| Described {
+    let columns = new.iter().zip(&names).map(|(cell, name)| Described {
         name: cell.name,
         kind: cell.kind,
-        in_identity: None,
+        in_identity: identity.has(name),
     });
     let columns: Vec<Described<'_>> = columns.collect();
-    Ok(Layout::new(slot.table, (shape, shapes.get(shape)), &columns, is_full))
+    Ok(Layout::new(
+        slot.table,
+        (shape, shapes.get(shape)),
+        &columns,
+        identity.is_whole(),
+    ))
 }

@@ -48,6 +48,11 @@ pub(super) fn put(
 fn of_text<'a>(kind: &ColumnType, text: &'a [u8]) -> Result<Value<'a>, &'static str> {
     Ok(match kind {
         ColumnType::Integer { .. } | ColumnType::Decimal { .. } | ColumnType::Float { .. } => Value::Number(text),
+        ColumnType::Boolean => match text {
+            b"t" | b"true" => Value::Int(1),
+            b"f" | b"false" => Value::Int(0),
+            _ => return Err("a truth value is neither true nor false"),
+        },
         ColumnType::Binary { .. } => match text.strip_prefix(br"\x") {
             Some(digits) => Value::Hex(digits),
             None => return Err("a binary value is not written as hexadecimal digits (bytea_output)"),

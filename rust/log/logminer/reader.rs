@@ -681,6 +681,7 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
             buffered_bytes: (self.transactions.size()
                 + self.due.as_ref().map_or(0, |due| due.transaction.size())
                 + self.delivery.as_ref().map_or(0, Delivery::size)) as u64,
+            retained_bytes: None,
         }
     }
 }

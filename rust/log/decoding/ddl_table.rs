@@ -1,0 +1,273 @@
+//! The table that event triggers write DDL statements into (`sql/kingbase/ddl_capture.sql`), read back from the log.
+//!
+//! Its columns are `exe_time, tg_tag, search_path, command` and, where ours wrote it, `obj`. Only rows that come are read:
+//! old ones may be deleted at any time.
+
+use serde::Deserialize;
+
+use crate::catalog::change::ChangeKind;
+use crate::catalog::statement::{Word, Words};
+use crate::error::{ErrorKind, Result};
+use crate::log::decoding::plugin::{Cell, Datum};
+use crate::log::decoding::tables::Identity;
+use crate::log::decoding::test_decoding::{push_undoubled, unquoted};
+
+/// A row of the table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) tag: String,
+    pub(super) search_path: String,
+    pub(super) command: String,
+    /// What the statement did to each of its tables, where that was written down.
+    pub(super) objects: Option<Vec<Object>>,
+}
+
+/// A table that was made, altered or dropped.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub(super) struct Object {
+    pub(super) oid: u64,
+    #[serde(rename = "type")]
+    kind: String,
+    pub(super) schema: Option<String>,
+    pub(super) name: Option<String>,
+    persistence: Option<String>,
+    replica_identity: Option<String>,
+    /// The numbers of the primary key's columns.
+    #[serde(default)]
+    key: Vec<i64>,
+    /// Number, name and what else is said of each column; there are none for a table that is gone.
+    columns: Option<Vec<Vec<serde_json::Value>>>,
+    /// The topmost table of a partition.
+    pub(super) root: Option<u64>,
+    /// All partitions of a partitioned table.
+    pub(super) partitions: Option<Vec<(u64, String, String)>>,
+}
+
+impl Object {
+    /// Whether it is a table that lasts.
+    pub(super) fn is_table(&self) -> bool {
+        self.kind == "table" && self.persistence.as_deref().is_none_or(|persistence| persistence != "t")
+    }
+
+    /// What of old rows its changes have in the log from here on, as far as that is said.
+    pub(super) fn identity(&self) -> Identity {
+        let of_key = |column: &Vec<serde_json::Value>| {
+            let number = column.first()?.as_i64()?;
+            let name = column.get(1)?.as_str()?;
+            self.key.contains(&number).then(|| name.to_owned())
+        };
+        match self.replica_identity.as_deref() {
+            Some("f") => Identity::Whole,
+            Some("n") => Identity::Columns(Vec::new()),
+            _ => Identity::Columns(self.columns.iter().flatten().filter_map(of_key).collect()),
+        }
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        self.columns.is_none()
+    }
+}
+
+impl Record {
+    /// Reads a row; `names` are the columns' names where the row has none.
+    pub(super) fn read(cells: &[Cell<'_>], names: &[Box<[u8]>]) -> Result<Self> {
+        let mut record = Record::default();
+        for (number, cell) in cells.iter().enumerate() {
+            let name = match cell.name {
+                b"" => names.get(number).map(|name| name.to_vec()).unwrap_or_default(),
+                name => unquoted(name),
+            };
+            let text = match cell.datum {
+                Datum::Text(text) => text.to_vec(),
+                Datum::Doubled(text) => {
+                    let mut plain = Vec::with_capacity(text.len());
+                    push_undoubled(text, b'\'', &mut plain);
+                    plain
+                }
+                _ => continue,
+            };
+            let text = String::from_utf8_lossy(&text).into_owned();
+            match name.to_ascii_lowercase().as_slice() {
+                b"tg_tag" => record.tag = text,
+                b"search_path" => record.search_path = text,
+                b"command" => record.command = text,
+                b"obj" => {
+                    let objects: Vec<Object> = serde_json::from_str(&text).map_err(|error| {
+                        ErrorKind::Decoding(format!("column obj of the table of DDL statements: {error}"))
+                    })?;
+                    record.objects = Some(objects);
+                }
+                _ => {}
+            }
+        }
+        Ok(record)
+    }
+
+    /// What the text says, for a table that has no column for what was done: the statements about tables.
+    pub(super) fn statements(&self) -> Vec<Statement> {
+        let wanted = match self.tag.as_str() {
+            "CREATE TABLE" => "CREATE",
+            "ALTER TABLE" => "ALTER",
+            "DROP TABLE" => "DROP",
+            _ => return Vec::new(),
+        };
+        let mut found = Vec::new();
+        for statement in split(&self.command) {
+            let kind = ChangeKind::of(statement);
+            let mut words = Words::of(statement);
+            if kind == ChangeKind::Other || words.keyword().as_deref() != Some(wanted) {
+                continue;
+            }
+            let names = self.named(&mut words);
+            found.push(Statement {
+                text: statement.trim().to_owned(),
+                kind,
+                names,
+            });
+        }
+        found
+    }
+
+    /// The tables that a statement names behind its first word.
+    fn named(&self, words: &mut Words<'_>) -> Vec<(String, String)> {
+        let fold = |word: &Word<'_>| match word {
+            // A bare name is folded one way or the other.
+            Word::Bare(word) => Some(word.to_lowercase()),
+            Word::Quoted(word) => Some(word.to_string()),
+            Word::Other(_) => None,
+        };
+        let passed = ["TABLE", "IF", "NOT", "EXISTS", "ONLY"];
+        let mut words =
+            words.skip_while(|word| matches!(word, Word::Bare(word) if passed.contains(&&*word.to_ascii_uppercase())));
+        let mut parts: Vec<String> = Vec::new();
+        while let Some(part) = words.next().as_ref().and_then(fold) {
+            parts.push(part);
+            if !matches!(words.next(), Some(Word::Other("."))) {
+                break;
+            }
+        }
+        let Some(name) = parts.pop() else { return Vec::new() };
+        if let Some(schema) = parts.pop() {
+            return vec![(schema, name)];
+        }
+        let path = Words::of(&self.search_path).filter_map(|word| fold(&word));
+        path.map(|schema| (schema, name.clone())).collect()
+    }
+}
+
+/// A statement about a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Statement {
+    pub(super) text: String,
+    pub(super) kind: ChangeKind,
+    /// The names that the table may have, the likeliest first: schema, name.
+    pub(super) names: Vec<(String, String)>,
+}
+
+/// The statements of a text that was sent at once.
+fn split(text: &str) -> Vec<&str> {
+    let mut statements = Vec::new();
+    let mut rest = text;
+    loop {
+        // A semicolon inside of quotes or a comment is none: words know.
+        let mut words = Words::of(rest);
+        let mut end = None;
+        loop {
+            let before = words.clone();
+            match words.next() {
+                None => break,
+                Some(Word::Other(";")) => {
+                    let left = before.rest().len();
+                    end = Some(rest.len() - left);
+                    break;
+                }
+                Some(_) => {}
+            }
+        }
+        match end {
+            Some(end) => {
+                statements.push(&rest[..end]);
+                rest = words.rest();
+            }
+            None => {
+                statements.push(rest);
+                return statements;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(tag: &str, path: &str, command: &str) -> Record {
+        Record {
+            tag: tag.into(),
+            search_path: path.into(),
+            command: command.into(),
+            objects: None,
+        }
+    }
+
+    #[test]
+    fn a_text_names_tables_by_itself_or_by_the_search_path() {
+        let of = |tag, path, command| {
+            let record = record(tag, path, command);
+            let statements = record.statements().into_iter();
+            let named = statements.map(|statement| {
+                let names = statement.names.iter().map(|(schema, name)| format!("{schema}.{name}"));
+                let names: Vec<String> = names.collect();
+                format!("{:?} {} {}", statement.kind, names.join(" "), statement.text)
+            });
+            named.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of(
+                "ALTER TABLE",
+                "\"My Sch\", public",
+                "alter table IF EXISTS ONLY Orders add c text"
+            ),
+            ["Alter My Sch.orders public.orders alter table IF EXISTS ONLY Orders add c text"]
+        );
+        assert_eq!(
+            of(
+                "ALTER TABLE",
+                "x",
+                "create table a(b text default ';'); alter table s.\"T;1\" rename to u; /* ; */"
+            ),
+            ["Rename s.T;1 alter table s.\"T;1\" rename to u"]
+        );
+        assert_eq!(of("DROP TABLE", "a", "drop table b"), ["Drop a.b drop table b"]);
+        for (tag, command) in [
+            ("CREATE INDEX", "create index i on t(a)"),
+            ("ALTER TABLE", "do $$ begin perform 1; end $$"),
+            ("GRANT", "grant select on t to u"),
+            ("ALTER TABLE", ""),
+        ] {
+            assert!(of(tag, "a", command).is_empty(), "{command}");
+        }
+    }
+
+    #[test]
+    fn objects_are_read_and_what_does_not_last_is_told() {
+        let row = r#"[{"oid": 7, "type": "table", "schema": "s", "name": "t", "columns": [[1, "id", "integer", true, ""]],
+            "persistence": "p", "partitions": [[9, "s", "t_1"]]}, {"oid": 8, "type": "table", "persistence": "t", "columns": []},
+            {"oid": 5, "type": "schema", "name": "x"}]"#;
+        let cell = |name: &'static [u8], text| Cell {
+            name,
+            kind: b"",
+            datum: Datum::Text(text),
+        };
+        let record = Record::read(&[cell(b"tg_tag", b"ALTER TABLE"), cell(b"obj", row.as_bytes())], &[]).unwrap();
+        let objects = record.objects.unwrap();
+        let tables: Vec<(u64, bool)> = objects
+            .iter()
+            .filter(|object| object.is_table())
+            .map(|object| (object.oid, object.is_gone()))
+            .collect();
+        assert_eq!(tables, [(7, false)]);
+        assert_eq!(objects[0].partitions.as_deref().unwrap()[0].2, "t_1");
+        assert!(Record::read(&[cell(b"obj", b"{")], &[]).is_err());
+    }
+}
