@@ -10,3 +10,4 @@ mod slots;
 #[path = "../support/mod.rs"]
 mod support;
 mod transactions;
+mod values;

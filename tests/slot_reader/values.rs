@@ -1,0 +1,85 @@
+//! Values of all kinds: every plugin gives the same, and what the table has.
+
+use std::sync::Arc;
+
+use tidemark::catalog::load;
+use tidemark::log::captured::CapturedTable;
+use tidemark::split::TableName;
+
+use crate::slots::{PLUGINS, Slot, psql};
+use crate::support::postgres::{connect, dialect, shared};
+
+fn captured(schema: &str, name: &str) -> CapturedTable {
+    let name = TableName {
+        schema: schema.into(),
+        name: name.into(),
+    };
+    CapturedTable::whole(Arc::new(load(&mut connect(shared()), &*dialect(), &name).unwrap()))
+}
+
+/// `F08`, `F09`, `F33`: texts that look like NULL or like columns, names that need quotes, bits, arrays, bytes, infinities.
+#[test]
+fn every_plugin_gives_the_same_values() {
+    psql(
+        r#"CREATE SCHEMA "My Sch"; CREATE TYPE "My Sch"."mo od" AS ENUM ('so so', 'it''s');
+           CREATE DOMAIN "My Sch".price AS numeric(8, 3);
+           CREATE TABLE "My Sch"."Ord.Line"(id int PRIMARY KEY, "Sel ""ect" text, vc varchar(20), ch char(5), ok boolean,
+             si smallint, bi bigint, n numeric, p "My Sch".price, r real, d double precision, dt date, t time, tz timetz,
+             ts timestamp, tstz timestamptz, iv interval, by bytea, b3 bit(3), vb varbit(8), arr text[], ia int[],
+             mo "My Sch"."mo od", j json, jb jsonb, u uuid, rg int4range, ip inet, mn money, px point)"#,
+    );
+    let slots = PLUGINS.map(|plugin| Slot::of("values_of", plugin, vec![captured("My Sch", "Ord.Line")]));
+    psql(
+        r#"SET timezone = 'Asia/Shanghai'; SET datestyle = 'German'; SET bytea_output = 'escape'; SET intervalstyle = 'iso_8601';
+           INSERT INTO "My Sch"."Ord.Line" VALUES
+           (1, E'O''Neil''\nline2 [text]:''x''', 'null', 'ab', true, -7, 9223372036854775807, 1.50, 12345.678, 0.1, 1e300,
+            '2024-02-29', '23:59:59.999999', '12:00+05:30', '2024-02-29 12:00:00.5', '2024-02-29 12:00:00+08',
+            '1 year 2 days 03:04:05', '\x00ff27', B'101', B'1', ARRAY['a,b', 'c"d', NULL, 'null', 'it''s'], ARRAY[1, NULL],
+            'it''s', '{"a": "''"}', '"null"', '00000000-0000-0000-0000-00000000000a', '[1,5)', '10.0.0.1', 12.5, '(1,-2)'),
+           (2, '', 'nullable@ex.org', NULL, false, 0, 0, 'NaN', 0, 'NaN', 'Infinity', 'infinity', '00:00', '00:00-00',
+            '-infinity', 'infinity', '-1 day', '', B'000', B'', '{}', NULL, 'so so', 'null', 'null', NULL, 'empty', '::1', 0, NULL),
+           (3, NULL, NULL, NULL, NULL, NULL, NULL, '-Infinity', NULL, '-Infinity', 'NaN', '4713-01-01 BC', NULL, NULL,
+            '0044-03-15 BC', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+           UPDATE "My Sch"."Ord.Line" SET vc = 'changed' WHERE id = 1"#,
+    );
+    let [binary, text] = slots.each_ref().map(Slot::read);
+    assert_eq!(binary.rows(), text.rows());
+    let first = binary.rows()[0];
+    for part in [
+        "Sel \"ect=O'Neil'\nline2 [text]:'x',",
+        "vc=null,",
+        "ok=Int(1),",
+        "n=1.50,",
+        "p=12345.678,",
+        "d=1e+300,",
+        "dt=2024-02-29,",
+        "tz=12:00:00+05:30,",
+        "tstz=2024-02-29 04:00:00+00,",
+        "by=x00ff27,",
+        "b3=101,",
+        "arr={\"a,b\",\"c\\\"d\",NULL,\"null\",it's},",
+        "mo=it's,",
+        "jb=\"null\",",
+    ] {
+        assert!(first.contains(part), "{part} is not in {first}");
+    }
+    let second = binary.rows()[1];
+    for part in [
+        "Sel \"ect=,",
+        "ch=NULL,",
+        "n=NaN,",
+        "d=Infinity,",
+        "dt=infinity,",
+        "ts=-infinity,",
+        "j=null,",
+        "jb=null,",
+    ] {
+        assert!(second.contains(part), "{part} is not in {second}");
+    }
+    let third = binary.rows()[2];
+    assert!(
+        third.contains("dt=4713-01-01 BC,") && third.contains("Sel \"ect=NULL,"),
+        "{third}"
+    );
+    assert_eq!(binary.rows().len(), 4);
+}
