@@ -1,9 +1,11 @@
 //! Transactions as the slot gives them: whole, in the order of their commits, each once.
 
+use std::time::Instant;
+
 use tidemark::log::LogReader;
 use tidemark::position::{CommitPosition, Position, Scn};
 
-use crate::slots::{PLUGINS, Read, Slot, now, psql, read_to, step};
+use crate::slots::{PATIENCE, PLUGINS, Read, Slot, now, psql, read_to, step};
 use crate::support::postgres::{connect, shared};
 
 #[test]
@@ -139,6 +141,44 @@ fn rows_that_share_an_lsn_are_told_apart_and_a_restart_skips_none() {
             assert_eq!(read.transactions, all.transactions[number + 1..], "{plugin}");
         }
         psql("TRUNCATE tick");
+    }
+}
+
+/// `F01`: the COMMIT record of one transaction begins where that of the one before ends.
+#[test]
+fn commits_that_touch_are_both_read_behind_a_restart_between_them() {
+    psql("CREATE TABLE touching(id int PRIMARY KEY)");
+    let until = Instant::now() + PATIENCE;
+    loop {
+        psql("TRUNCATE touching");
+        let slots = PLUGINS.map(|plugin| Slot::new("touching", plugin, &["touching"]));
+        let mut sessions = [connect(shared()), connect(shared())];
+        for (session, id) in sessions.iter_mut().zip(1..) {
+            session.execute("BEGIN").unwrap();
+            session
+                .execute(&format!("INSERT INTO public.touching VALUES ({id})"))
+                .unwrap();
+        }
+        for session in &mut sessions {
+            session.execute("COMMIT").unwrap();
+        }
+        let read = slots.each_ref().map(|slot| slot.read().transactions);
+        assert_eq!(read.each_ref().map(Vec::len), [2, 2]);
+        for (slot, read) in slots.iter().zip(&read) {
+            let position = Position::after(CommitPosition {
+                scn: Scn(read[0].commit),
+                nth: 0,
+            });
+            let mut rest = Read::default();
+            read_to(&mut slot.open_at(position), now(), &mut rest);
+            assert_eq!(rest.transactions, read[1..]);
+        }
+        // One plugin says where a COMMIT record begins, the other one where it ends; others may write in between.
+        let [binary, text] = &read;
+        if binary[1].commit == text[0].next_scn {
+            return;
+        }
+        assert!(Instant::now() < until, "no two commits touched");
     }
 }
 

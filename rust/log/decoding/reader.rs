@@ -49,7 +49,7 @@ pub struct SlotReader {
     partitions_looked: Instant,
     slot_looked: Option<Instant>,
     status: SlotStatus,
-    /// Failures of the session since rows came last.
+    /// Failures of the session since something new came last.
     failures: u32,
     /// Commits returned that are not yet known to be visible.
     noted: HashSet<Xid>,
@@ -262,6 +262,8 @@ impl SlotReader {
     }
 
     fn note(&mut self, event: &LogEvent) -> Result<()> {
+        // Something came that had not come before.
+        self.failures = 0;
         if let LogEvent::Fragment(fragment) = event {
             if fragment.last {
                 self.noted.insert(fragment.head.xid);
