@@ -26,6 +26,9 @@ final class Heap {
           .map(MemoryPoolMXBean::getName)
           .collect(Collectors.toSet());
   private long freed;
+  private long told;
+  private final long created = ManagementFactory.getRuntimeMXBean().getUptime();
+  private final long collectionsBefore = collections();
   private final long since = used();
 
   Heap() {
@@ -47,6 +50,10 @@ final class Heap {
   }
 
   private synchronized void collected(GarbageCollectionNotificationInfo collection) {
+    if (collection.getGcInfo().getStartTime() < created) {
+      return;
+    }
+    told++;
     freed +=
         sum(collection.getGcInfo().getMemoryUsageBeforeGc())
             - sum(collection.getGcInfo().getMemoryUsageAfterGc());
@@ -63,8 +70,24 @@ final class Heap {
     return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
   }
 
-  synchronized long allocated() {
-    return freed + used() - since;
+  long allocated() throws InterruptedException {
+    // A collection is told of some time after it.
+    for (int waited = 0; !allTold() && waited < 1000; waited++) {
+      Thread.sleep(1);
+    }
+    synchronized (this) {
+      return freed + used() - since;
+    }
+  }
+
+  private synchronized boolean allTold() {
+    return told >= collections() - collectionsBefore;
+  }
+
+  private static long collections() {
+    return ManagementFactory.getGarbageCollectorMXBeans().stream()
+        .mapToLong(GarbageCollectorMXBean::getCollectionCount)
+        .sum();
   }
 
   /** The most memory that the process has had at once, in bytes (Linux: VmHWM). */

@@ -1,6 +1,5 @@
 package io.tidemark.bench;
 
-import java.io.IOException;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.flink.configuration.Configuration;
@@ -68,7 +67,7 @@ public final class SlotsJob {
     Runtime.getRuntime().halt(0);
   }
 
-  private void counted() throws IOException {
+  private void counted() throws Exception {
     Run run = new Run();
     run.rows = CountingSink.rows();
     run.sum = CountingSink.sum();
@@ -94,14 +93,15 @@ public final class SlotsJob {
     print(run);
   }
 
-  private void print(Run run) throws IOException {
+  private void print(Run run) throws Exception {
     run.cpu = cpu.seconds();
     run.allocated = heap.allocated();
     run.peak = Heap.peak();
     System.out.println(run);
   }
 
-  private static boolean ended(JobClient job) throws Exception {
+  /** False while it runs; throws what it ended with. */
+  static boolean ended(JobClient job) throws Exception {
     if (job.getJobExecutionResult().isDone()) {
       job.getJobExecutionResult().get();
       throw new IllegalStateException("the job ended");
