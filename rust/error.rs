@@ -274,7 +274,7 @@ impl Error {
         match self.kind() {
             ErrorKind::Option { .. } => "Correct the option; docs/options.md lists names, defaults and values.",
             ErrorKind::Catalog(_) => {
-                "Check schema-name and table-name (names of other than upper-case letters stand in double quotes) and the grants of the user."
+                "Check schema-name and table-name (a name that SQL must quote stands in double quotes) and the grants of the user."
             }
             ErrorKind::Setup(_) | ErrorKind::LoggingMode(_) => {
                 "Ask the DBA to run the setup script of the database's page in docs/."

@@ -2,6 +2,7 @@
 
 mod form;
 pub mod options;
+mod slots;
 mod values;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,11 @@ use serde_json::{Map, Value};
 
 use crate::catalog::pattern::{NamePattern, TablePatterns};
 use crate::config::form::{FormName, form, refuse_columns, upsert_key};
+use crate::config::options::Of;
+pub use crate::config::slots::SlotConfig;
+use crate::config::slots::slots;
 use crate::config::values::Options;
+use crate::dialect::slots::parse_lsn;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::LogStart;
 use crate::log::logminer::faults::OnFault;
@@ -66,6 +71,8 @@ pub struct Config {
     pub snapshot: SnapshotConfig,
     /// How the log is read.
     pub log: LogConfig,
+    /// The slot, where the log is read through one.
+    pub slot: Option<SlotConfig>,
     /// `value.on-error`
     pub on_value_error: OnValueError,
     /// `value.unavailable`
@@ -129,15 +136,38 @@ pub struct LogConfig {
 pub enum Connector {
     /// `dameng-cdc`
     Dameng,
+    /// `postgres-slot-cdc`
+    Postgres,
+    /// `kingbase-cdc`
+    Kingbase,
 }
 
 impl Connector {
-    const ALL: [Connector; 1] = [Connector::Dameng];
+    /// All there are.
+    pub const ALL: [Connector; 3] = [Connector::Dameng, Connector::Postgres, Connector::Kingbase];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Connector::Dameng => "dameng-cdc",
+            Connector::Postgres => "postgres-slot-cdc",
+            Connector::Kingbase => "kingbase-cdc",
+        }
+    }
+
+    /// Which options it has beside those that all have.
+    pub fn family(self) -> Of {
+        match self {
+            Connector::Dameng => Of::Mining,
+            Connector::Postgres | Connector::Kingbase => Of::Slots,
+        }
+    }
+
+    fn default_port(self) -> u16 {
+        match self {
+            Connector::Dameng => 5236,
+            Connector::Postgres => 5432,
+            Connector::Kingbase => 54321,
         }
     }
 }
@@ -219,7 +249,7 @@ impl Config {
             .find(|connector| connector.name() == json.connector)
             .ok_or_else(|| refuse("connector", format!("'{}' is not one of this build", json.connector)))?;
         let options = Options(json.options);
-        options.refuse_unknown()?;
+        options.refuse_unknown(connector)?;
         let declared = json.columns.iter().flatten();
         declared.map(DeclaredColumn::kind).try_for_each(|kind| kind.map(drop))?;
         refuse_columns(json.form, json.columns.is_some())?;
@@ -227,14 +257,17 @@ impl Config {
         let config = Config {
             connector,
             hostname: options.text("hostname")?,
-            port: options.integer("port")? as u16,
+            port: match options.has("port") {
+                true => options.integer("port")? as u16,
+                false => connector.default_port(),
+            },
             username: options.text("username")?,
             password: Secret::new(options.text("password")?),
             tables: TablePatterns {
                 schema: names(&options, "schema-name")?,
                 table: names(&options, "table-name")?,
             },
-            startup: startup(&options)?,
+            startup: startup(&options, connector)?,
             chunk_rows: options.integer("scan.incremental.snapshot.chunk.size")? as usize,
             chunk_key_column: options.optional_text("scan.incremental.snapshot.chunk.key-column")?,
             table_without_key: match options.says("table-without-key", "reread")? {
@@ -254,6 +287,10 @@ impl Config {
                 on_corruption: on_fault(&options, "log.on-corruption")?,
                 on_mismatch: on_fault(&options, "log.on-dictionary-mismatch")?,
                 fragment_rows: options.integer("transaction.fragment.rows")? as usize,
+            },
+            slot: match connector.family() {
+                Of::Slots => Some(slots(&options)?),
+                Of::Mining | Of::Every => None,
             },
             on_value_error: match options.says("value.on-error", "null")? {
                 true => OnValueError::Null,
@@ -288,11 +325,10 @@ impl Config {
     }
 
     fn refuse_impossible(&self) -> Result<()> {
+        let database = self.slot.as_ref().map(|_| ("database", "database-name"));
         for name in self.odbc.keys() {
-            if let Some((_, own)) = OWN_ATTRIBUTES
-                .iter()
-                .find(|(taken, _)| name.eq_ignore_ascii_case(taken))
-            {
+            let mut own = OWN_ATTRIBUTES.iter().copied().chain(database);
+            if let Some((_, own)) = own.find(|(taken, _)| name.eq_ignore_ascii_case(taken)) {
                 return Err(refuse(&format!("odbc.{name}"), format!("is set by '{own}'")));
             }
         }
@@ -304,12 +340,23 @@ fn names(options: &Options, name: &str) -> Result<NamePattern> {
     NamePattern::parse(&options.text(name)?).map_err(|reason| refuse(name, reason))
 }
 
-fn startup(options: &Options) -> Result<StartupMode> {
+fn startup(options: &Options, connector: Connector) -> Result<StartupMode> {
     const MODE: &str = "scan.startup.mode";
     const TIME: &str = "scan.startup.timestamp-millis";
     const SCN: &str = "scan.startup.specific-offset.scn";
+    const LSN: &str = "scan.startup.specific-offset.lsn";
     let mode = options.text(MODE)?;
-    for (option, of) in [(TIME, "timestamp"), (SCN, "specific-offset")] {
+    let (refused, place): (&[&str], _) = match connector.family() {
+        Of::Slots => (&["earliest-offset", "timestamp"], LSN),
+        Of::Mining | Of::Every => (&["committed-offset"], SCN),
+    };
+    if refused.contains(&mode.as_str()) {
+        return Err(refuse(
+            MODE,
+            format!("is '{mode}', which '{}' does not have", connector.name()),
+        ));
+    }
+    for (option, of) in [(TIME, "timestamp"), (place, "specific-offset")] {
         if options.has(option) != (mode == of) {
             let reason = match mode == of {
                 true => format!("must be set where {MODE} = '{of}'"),
@@ -322,7 +369,13 @@ fn startup(options: &Options) -> Result<StartupMode> {
         "snapshot" => StartupMode::Snapshot,
         "latest-offset" => StartupMode::Log(LogStart::Latest),
         "earliest-offset" => StartupMode::Log(LogStart::Earliest),
+        "specific-offset" if place == LSN => {
+            let text = options.text(LSN)?;
+            let reason = || refuse(LSN, format!("is '{text}'; it must be an LSN such as 16/B374D848"));
+            StartupMode::Log(LogStart::At(parse_lsn(&text).ok_or_else(reason)?))
+        }
         "specific-offset" => StartupMode::Log(LogStart::At(Scn(options.integer(SCN)? as u64))),
+        "committed-offset" => StartupMode::Log(LogStart::Committed),
         "timestamp" => StartupMode::Log(LogStart::Time(options.integer(TIME)?)),
         _ => StartupMode::Initial,
     })

@@ -8,12 +8,25 @@ use serde::{Serialize, Serializer, ser::SerializeStruct};
 pub struct OptionSpec {
     /// As the user writes it.
     pub name: &'static str,
+    /// Which connectors have it.
+    pub of: Of,
     /// What values it takes.
     pub kind: OptionKind,
     /// What it is if it is left out.
     pub default: Default,
     /// One sentence for the documentation.
     pub doc: &'static str,
+}
+
+/// Which connectors have an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// All.
+    Every,
+    /// Those that mine log files: `dameng-cdc`.
+    Mining,
+    /// Those that read logical slots: `postgres-slot-cdc` and `kingbase-cdc`.
+    Slots,
 }
 
 /// What values an option takes.
@@ -79,42 +92,49 @@ const GIB: i64 = 1 << 30;
 pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "hostname",
+        of: Of::Every,
         kind: OptionKind::Text,
         default: Default::Required,
         doc: "Host name or address of the database server.",
     },
     OptionSpec {
         name: "port",
+        of: Of::Every,
         kind: OptionKind::Integer { min: 1, max: 65_535 },
-        default: Default::Number(5236),
+        default: Default::Described("5236 (`dameng-cdc`), 5432 (`postgres-slot-cdc`), 54321 (`kingbase-cdc`)"),
         doc: "Port of the database server.",
     },
     OptionSpec {
         name: "username",
+        of: Of::Every,
         kind: OptionKind::Text,
         default: Default::Required,
         doc: "User that reads the tables and the log.",
     },
     OptionSpec {
         name: "password",
+        of: Of::Every,
         kind: OptionKind::Secret,
         default: Default::Required,
         doc: "Password of that user; never shown in plans, logs and errors.",
     },
     OptionSpec {
         name: "schema-name",
+        of: Of::Every,
         kind: OptionKind::Text,
         default: Default::Required,
         doc: "Schemas of the captured tables: a name as SQL has it, or a pattern of whole names (below).",
     },
     OptionSpec {
         name: "table-name",
+        of: Of::Every,
         kind: OptionKind::Text,
         default: Default::Required,
         doc: "The captured tables: a name as SQL has it, or a pattern of whole names (below).",
     },
     OptionSpec {
         name: "scan.startup.mode",
+        of: Of::Every,
         kind: OptionKind::Choice(&[
             "initial",
             "snapshot",
@@ -122,14 +142,17 @@ pub const OPTIONS: &[OptionSpec] = &[
             "earliest-offset",
             "specific-offset",
             "timestamp",
+            "committed-offset",
         ]),
         default: Default::Text("initial"),
         doc: "Where to start: the rows that are there and then the log (`initial`), the rows that are there and no more \
               (`snapshot`, bounded), or the log alone: from now on (`latest-offset`), all that is kept of it \
-              (`earliest-offset`), from an scn on (`specific-offset`) or from a time on (`timestamp`).",
+              (`earliest-offset`), from a place on (`specific-offset`), from a time on (`timestamp`) or from where the slot \
+              stands (`committed-offset`). Slots have no `earliest-offset` and no `timestamp`, mining no `committed-offset`.",
     },
     OptionSpec {
         name: "scan.startup.specific-offset.scn",
+        of: Of::Mining,
         kind: OptionKind::Integer { min: 1, max: i64::MAX },
         default: Default::None,
         doc: "The scn (on Dameng the LSN) that `specific-offset` starts at: what commits there or later comes, each \
@@ -137,6 +160,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "scan.startup.timestamp-millis",
+        of: Of::Mining,
         kind: OptionKind::Integer {
             min: 0,
             max: 253_370_764_800_000,
@@ -147,6 +171,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "scan.incremental.snapshot.chunk.size",
+        of: Of::Every,
         kind: OptionKind::Integer {
             min: 2,
             max: 10_000_000,
@@ -156,6 +181,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "scan.incremental.snapshot.chunk.key-column",
+        of: Of::Every,
         kind: OptionKind::Text,
         default: Default::None,
         doc: "Column of the key by which tables are cut and read first, the key's other columns behind it; without it the \
@@ -163,6 +189,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "table-without-key",
+        of: Of::Every,
         kind: OptionKind::Choice(&["fail", "reread"]),
         default: Default::Text("fail"),
         doc: "What to do about a table with neither a primary key nor a unique key of NOT NULL columns, when its rows are to be \
@@ -170,12 +197,14 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "scan.snapshot.connections",
+        of: Of::Every,
         kind: OptionKind::Integer { min: 1, max: 64 },
         default: Default::Number(2),
         doc: "Connections over which one reader reads pages at the same time; the log has one more.",
     },
     OptionSpec {
         name: "scan.snapshot.fetch.size",
+        of: Of::Every,
         kind: OptionKind::Integer { min: 1, max: 100_000 },
         default: Default::Number(1024),
         doc: "Rows of one fetch while a page is read; fewer where values of any length are read or the buffers would grow \
@@ -183,12 +212,14 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "scan.snapshot.page.bytes",
+        of: Of::Every,
         kind: OptionKind::Bytes { min: KIB, max: GIB },
         default: Default::Number(16 * MIB),
         doc: "Bytes of a page at most, keys included, but one row at least.",
     },
     OptionSpec {
         name: "scan.snapshot.round.bytes",
+        of: Of::Every,
         kind: OptionKind::Bytes {
             min: KIB,
             max: 16 * GIB,
@@ -198,12 +229,14 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "log.fetch.size",
+        of: Of::Mining,
         kind: OptionKind::Integer { min: 1, max: 100_000 },
         default: Default::Number(2000),
         doc: "Rows of one fetch while the log is read; fewer where the buffers would grow too large.",
     },
     OptionSpec {
         name: "log.window.bytes",
+        of: Of::Mining,
         kind: OptionKind::Bytes {
             min: MIB,
             max: 1024 * GIB,
@@ -213,12 +246,14 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "log.switch",
+        of: Of::Mining,
         kind: OptionKind::Flag,
         default: Default::Flag(false),
         doc: "Whether the server may be told to begin a new log file when the end that can be mined stays behind (needs a grant).",
     },
     OptionSpec {
         name: "log.on-corruption",
+        of: Of::Mining,
         kind: OptionKind::Choice(&["fail", "skip"]),
         default: Default::Text("fail"),
         doc: "What to do about a log record that cannot be read, be its block corrupt (TM-3004) or its text in no form that is \
@@ -226,6 +261,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "log.on-dictionary-mismatch",
+        of: Of::Every,
         kind: OptionKind::Choice(&["fail", "skip"]),
         default: Default::Text("fail"),
         doc: "What to do about a record of another shape of its table: fail, or go on without it, warn and count it \
@@ -233,6 +269,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "transaction.fragment.rows",
+        of: Of::Every,
         kind: OptionKind::Integer {
             min: 1,
             max: 10_000_000,
@@ -242,6 +279,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "value.on-error",
+        of: Of::Every,
         kind: OptionKind::Choice(&["fail", "null"]),
         default: Default::Text("fail"),
         doc: "What to do about a value that does not fit its declared type: fail, or send NULL and count it (`valuesNulled`); \
@@ -249,6 +287,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "value.unavailable",
+        of: Of::Every,
         kind: OptionKind::Choice(&["read-back", "placeholder", "fail"]),
         default: Default::Text("read-back"),
         doc: "What to do about a value that the log does not hold (a large object out of its row): read the row by its key, which \
@@ -257,6 +296,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "on-truncate",
+        of: Of::Every,
         kind: OptionKind::Choice(&["fail", "ignore"]),
         default: Default::Text("fail"),
         doc: "What to do when the table is truncated: fail, or leave its rows downstream, warn and count it \
@@ -264,6 +304,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "changelog-mode",
+        of: Of::Every,
         kind: OptionKind::Choice(&["all", "upsert"]),
         default: Default::Text("all"),
         doc: "How updates go out: as the row before (`-U`) and after (`+U`), or as the row after alone (`upsert`), which needs \
@@ -271,12 +312,14 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "decimal.handling.mode",
+        of: Of::Every,
         kind: OptionKind::Choice(&["string", "precise", "double"]),
         default: Default::Text("string"),
         doc: "How exact numbers stand in JSON: as a text, as a number with all its digits, or as the nearest DOUBLE.",
     },
     OptionSpec {
         name: "time.precision.mode",
+        of: Of::Every,
         kind: OptionKind::Choice(&["sql", "iso-8601", "adaptive"]),
         default: Default::Text("sql"),
         doc: "How dates and times stand in JSON: as Flink's formats read them with `timestamp-format.standard` = `SQL` or \
@@ -284,6 +327,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "include.schema.changes",
+        of: Of::Every,
         kind: OptionKind::Flag,
         default: Default::Flag(false),
         doc: "Whether statements that alter, empty, rename or drop a table go out among its changes, in JSON and as `Change`, in \
@@ -292,6 +336,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "connect.timeout",
+        of: Of::Every,
         kind: OptionKind::Duration {
             min: 1_000,
             max: 3_600_000,
@@ -301,6 +346,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "connect.max-retries",
+        of: Of::Every,
         kind: OptionKind::Integer { min: 0, max: 100 },
         default: Default::Number(3),
         doc: "How often a connection that could not be had is tried again, after a pause that doubles from 0.5 s to 10 s, where \
@@ -308,6 +354,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "socket.timeout",
+        of: Of::Every,
         kind: OptionKind::Duration {
             min: 1_000,
             max: 86_400_000,
@@ -318,6 +365,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "server-time-zone",
+        of: Of::Every,
         kind: OptionKind::TimeZone,
         default: Default::Described("the time zone of the JVM that plans the job"),
         doc: "Time zone of the database server: commit times, and timestamps without a zone that are read as \
@@ -325,15 +373,71 @@ pub const OPTIONS: &[OptionSpec] = &[
     },
     OptionSpec {
         name: "odbc.driver",
+        of: Of::Every,
         kind: OptionKind::Text,
         default: Default::Described("the name under which the database's own driver installs itself"),
         doc: "The ODBC driver: its name in odbcinst.ini or the path of its library.",
     },
     OptionSpec {
         name: "odbc",
+        of: Of::Every,
         kind: OptionKind::Properties,
         default: Default::None,
         doc: "Further attributes of the ODBC connection string, as `odbc.NAME`.",
+    },
+    OptionSpec {
+        name: "database-name",
+        of: Of::Slots,
+        kind: OptionKind::Text,
+        default: Default::Required,
+        doc: "The database; a slot belongs to one.",
+    },
+    OptionSpec {
+        name: "slot.name",
+        of: Of::Slots,
+        kind: OptionKind::Text,
+        default: Default::Required,
+        doc: "The durable slot: lower-case letters, digits and underscores, 63 at most. It is made where it is not there, keeps the \
+              server's log while the job is down, and is of one job alone; beside it stands a temporary one, its name and `_r`.",
+    },
+    OptionSpec {
+        name: "slot.drop-on-stop",
+        of: Of::Slots,
+        kind: OptionKind::Flag,
+        default: Default::Flag(false),
+        doc: "Whether the slot is dropped when the job's enumerator ends, at a fail-over of the JobManager too: no checkpoint can be \
+              restored then. For tests.",
+    },
+    OptionSpec {
+        name: "decoding.plugin.name",
+        of: Of::Slots,
+        kind: OptionKind::Choice(&["pgoutput", "test_decoding"]),
+        default: Default::Described("the first that the server has"),
+        doc: "The output plugin of a slot that is made.",
+    },
+    OptionSpec {
+        name: "publication.name",
+        of: Of::Slots,
+        kind: OptionKind::Text,
+        default: Default::Described("`tidemark_` and the slot's name"),
+        doc: "The publication that `pgoutput` reads. It is made for the captured tables where it is not there, and gets those of them \
+              that it lacks; with `test_decoding` there is none.",
+    },
+    OptionSpec {
+        name: "scan.lsn-commit.checkpoints-num-delay",
+        of: Of::Slots,
+        kind: OptionKind::Integer { min: 1, max: 1_000 },
+        default: Default::Number(3),
+        doc: "By how many checkpoints the slot stays behind the newest complete one, so that so many can be restored: those before \
+              cannot.",
+    },
+    OptionSpec {
+        name: "scan.startup.specific-offset.lsn",
+        of: Of::Slots,
+        kind: OptionKind::Text,
+        default: Default::None,
+        doc: "The LSN that `specific-offset` starts at, as the server writes it (`16/B374D848`): what commits there or later comes. \
+              The slot must be there and not have moved beyond.",
     },
 ];
 
@@ -367,8 +471,14 @@ impl Serialize for OptionSpec {
             OptionKind::TimeZone => "time-zone",
             OptionKind::Properties => "properties",
         };
-        let mut out = serializer.serialize_struct("option", 7)?;
+        let mut out = serializer.serialize_struct("option", 8)?;
         out.serialize_field("name", self.name)?;
+        let of = match self.of {
+            Of::Every => "every",
+            Of::Mining => "mining",
+            Of::Slots => "slots",
+        };
+        out.serialize_field("of", of)?;
         out.serialize_field("type", kind)?;
         match self.default {
             Default::Required => out.serialize_field("required", &true)?,
@@ -439,14 +549,20 @@ mod tests {
     #[test]
     fn the_documentation_has_these_options_and_no_other() {
         let page = include_str!("../../docs/options.md");
-        let documented: Vec<&str> = page
-            .lines()
-            .skip_while(|line| !line.starts_with("| option |"))
-            .skip(2)
-            .take_while(|line| line.starts_with('|'))
-            .collect();
-        let rows: Vec<String> = OPTIONS.iter().map(row).collect();
-        assert_eq!(documented, rows, "the table must be:\n{}", rows.join("\n"));
+        for (head, of) in [
+            ("| option |", Of::Every),
+            ("| option of `dameng-cdc` |", Of::Mining),
+            ("| option of slots |", Of::Slots),
+        ] {
+            let documented: Vec<&str> = page
+                .lines()
+                .skip_while(|line| !line.starts_with(head))
+                .skip(2)
+                .take_while(|line| line.starts_with('|'))
+                .collect();
+            let rows: Vec<String> = OPTIONS.iter().filter(|option| option.of == of).map(row).collect();
+            assert_eq!(documented, rows, "the table must be:\n{}", rows.join("\n"));
+        }
     }
 
     #[test]

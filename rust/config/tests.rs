@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::options::{Default, OPTIONS, OptionKind};
+use super::options::{Default, OPTIONS, Of, OptionKind, find};
 use super::*;
 
 fn minimal() -> Value {
@@ -17,17 +17,33 @@ fn minimal() -> Value {
     })
 }
 
-/// A job with one more option, of the form that has it.
+fn minimal_of(of: Of) -> Value {
+    let mut json = minimal();
+    if of == Of::Slots {
+        json["connector"] = "postgres-slot-cdc".into();
+        json["options"]["database-name"] = "biz".into();
+        json["options"]["slot.name"] = "orders_1".into();
+    }
+    json
+}
+
+fn of(name: &str) -> Of {
+    find(name).map_or(Of::Every, |option| option.of)
+}
+
+/// A job with one more option, of the form and the connector that has it.
 fn with(name: &str, value: impl Into<Value>) -> Result<Config> {
     let json_alone = ["decimal.handling.mode", "time.precision.mode", "include.schema.changes"];
     formed(if json_alone.contains(&name) { "json" } else { "rows" }, name, value)
 }
 
 fn formed(form: &str, name: &str, value: impl Into<Value>) -> Result<Config> {
-    let mut json = minimal();
     let value = value.into();
+    let committed = name == "scan.startup.mode" && value == "committed-offset";
+    let mut json = minimal_of(if committed { Of::Slots } else { of(name) });
     // Options that go together.
     match name {
+        "scan.startup.specific-offset.lsn" => json["options"]["scan.startup.mode"] = "specific-offset".into(),
         "scan.startup.timestamp-millis" => json["options"]["scan.startup.mode"] = "timestamp".into(),
         "scan.startup.specific-offset.scn" => json["options"]["scan.startup.mode"] = "specific-offset".into(),
         "scan.startup.mode" if value == "timestamp" => json["options"]["scan.startup.timestamp-millis"] = 5.into(),
@@ -144,7 +160,7 @@ fn every_required_option_is_missed_by_name() {
         .iter()
         .filter(|option| matches!(option.default, Default::Required));
     for option in required {
-        let mut json = minimal();
+        let mut json = minimal_of(option.of);
         json["options"].as_object_mut().unwrap().remove(option.name);
         let error = Config::from_json(&json.to_string()).unwrap_err();
         assert!(
@@ -244,6 +260,59 @@ fn a_start_in_the_log_has_its_own_option_and_no_other() {
             );
         }
     }
+}
+
+#[test]
+fn options_of_slots_are_those_connectors_alone() {
+    for option in OPTIONS.iter().filter(|option| option.of != Of::Every) {
+        let other = if option.of == Of::Slots { Of::Mining } else { Of::Slots };
+        let mut json = minimal_of(other);
+        json["options"][option.name] = 5.into();
+        let error = Config::from_json(&json.to_string()).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("option '{}': is no option of", option.name)),
+            "{error}"
+        );
+    }
+    let slots = |options: &[(&str, &str)]| {
+        let mut json = minimal_of(Of::Slots);
+        options
+            .iter()
+            .for_each(|(name, value)| json["options"][*name] = (*value).into());
+        Config::from_json(&json.to_string())
+    };
+    let slot = slots(&[]).unwrap().slot.unwrap();
+    assert_eq!((slot.database.as_str(), slot.name.as_str()), ("biz", "orders_1"));
+    assert_eq!(
+        (slot.publication.as_str(), slot.plugin, slot.confirm_delay),
+        ("tidemark_orders_1", None, 3)
+    );
+    assert!(!slot.drop_on_stop);
+    for (connector, port) in [("postgres-slot-cdc", 5432), ("kingbase-cdc", 54321)] {
+        let mut json = minimal_of(Of::Slots);
+        json["connector"] = connector.into();
+        assert_eq!(Config::from_json(&json.to_string()).unwrap().port, port);
+    }
+    let mode = |mode: &str| ("scan.startup.mode", mode.to_owned());
+    for (refused, words) in [
+        (("slot.name", "Orders".to_owned()), "lower-case letters"),
+        (("slot.name", "x".repeat(64)), "63 at most"),
+        (mode("earliest-offset"), "does not have"),
+        (mode("timestamp"), "does not have"),
+        (mode("specific-offset"), "must be set where"),
+        (("odbc.Database", "x".to_owned()), "is set by 'database-name'"),
+    ] {
+        let error = slots(&[(refused.0, &refused.1)]).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+    let error = with("scan.startup.specific-offset.lsn", "16/").unwrap_err().to_string();
+    assert!(error.contains("must be an LSN"), "{error}");
+    let start = with("scan.startup.specific-offset.lsn", "16/B374D848").unwrap().startup;
+    assert_eq!(start, StartupMode::Log(LogStart::At(Scn(0x16_B374_D848))));
+    assert_eq!(
+        with("scan.startup.mode", "committed-offset").unwrap().startup,
+        StartupMode::Log(LogStart::Committed)
+    );
 }
 
 #[test]

@@ -4,19 +4,23 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::config::options::{Default, OPTIONS, OptionKind, OptionSpec, find};
-use crate::config::refuse;
+use crate::config::options::{Default, OPTIONS, Of, OptionKind, OptionSpec, find};
+use crate::config::{Connector, refuse};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The options as they came; each question is answered by the table of options.
 pub(super) struct Options(pub(super) Map<String, Value>);
 
 impl Options {
-    pub(super) fn refuse_unknown(&self) -> Result<()> {
-        match self.0.keys().find(|name| find(name).is_none()) {
-            None => Ok(()),
-            Some(name) => Err(refuse(name, "there is no such option".into())),
+    /// Refuses what is no option, or none of this connector.
+    pub(super) fn refuse_unknown(&self, connector: Connector) -> Result<()> {
+        for name in self.0.keys() {
+            let spec = find(name).ok_or_else(|| refuse(name, "there is no such option".into()))?;
+            if spec.of != Of::Every && spec.of != connector.family() {
+                return Err(refuse(name, format!("is no option of '{}'", connector.name())));
+            }
         }
+        Ok(())
     }
 
     pub(super) fn has(&self, name: &str) -> bool {

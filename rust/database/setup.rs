@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::catalog::key::KeyCodec;
 use crate::catalog::{self, Found, Table};
 use crate::config::{Config, StartupMode, TableWithoutKey};
-use crate::database::{check_upsert, load};
-use crate::dialect::Query;
+use crate::database::tables::{check_upsert, load};
 use crate::dialect::mining::{Mining, MiningFault};
+use crate::dialect::{Dialect, Query};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::LogStart;
 use crate::log::logminer::session::server_settings;
@@ -53,13 +53,37 @@ pub(super) fn check(
     if let Ok(settings) = server_settings(connection, dialect) {
         faults.extend(dialect.judge_setup(&settings).err());
     }
+    check_tables(
+        connection,
+        dialect,
+        (config, state),
+        (faults, lacks_rights),
+        &mut |_, _| Ok(Vec::new()),
+    )
+}
+
+/// What a database asks of a table beside what all do.
+pub(super) type Further<'f> = &'f mut dyn FnMut(&mut Connection, &Table) -> Result<Vec<Error>>;
+
+/// Checks the tables, as [`check`] does, behind what was found to stand in the way so far and whether that is rights on
+/// the dictionary.
+///
+/// # Errors
+/// As [`check`].
+pub(super) fn check_tables(
+    connection: &mut Connection,
+    dialect: &dyn Dialect,
+    (config, state): (&Config, Option<&[Arc<TableName>]>),
+    (mut faults, lacks_rights): (Vec<Error>, bool),
+    further: Further<'_>,
+) -> Result<Found> {
     let found = match catalog::find(connection, dialect, &config.tables) {
         Err(error) if error.is_retryable() => return Err(error),
         found => found,
     };
     let mut faulty = 0;
     for name in found.iter().flat_map(|found| &found.tables) {
-        let mut of_it = table(connection, dialect, (config, state.is_some()), name)?;
+        let mut of_it = table(connection, dialect, (config, state.is_some()), name, further)?;
         // A part of the dictionary that may not be read is no fault of each table: a probe has said so.
         of_it.retain(|fault| !lacks_rights || !matches!(fault.kind(), ErrorKind::Statement { .. }));
         if state.is_some_and(|state| !state.iter().any(|known| **known == *name)) {
@@ -92,9 +116,10 @@ pub(super) fn check(
 
 fn table(
     connection: &mut Connection,
-    dialect: &dyn Mining,
+    dialect: &dyn Dialect,
     (config, resumes): (&Config, bool),
     name: &TableName,
+    further: Further<'_>,
 ) -> Result<Vec<Error>> {
     // The dictionary hides the columns of a table that the user may not read: the right comes first.
     let mut quoted = String::new();
@@ -130,6 +155,8 @@ fn table(
     }
     let columns = columns.and_then(|columns| check_read_back(config, &table, &columns));
     faults.extend(columns.err().map(|error| error.on(&table.name)));
+    let more = further(connection, &table)?;
+    faults.extend(more.into_iter().map(|error| error.on(&table.name)));
     Ok(faults)
 }
 
@@ -172,12 +199,12 @@ pub(super) fn check_key(config: &Config, table: &Table) -> Result<()> {
     Err(ErrorKind::Catalog(text.into()).into())
 }
 
-fn rows(connection: &mut Connection, query: &Query) -> Result<Vec<Vec<crate::odbc::Field>>> {
+pub(super) fn rows(connection: &mut Connection, query: &Query) -> Result<Vec<Vec<crate::odbc::Field>>> {
     connection.rows(&query.sql, &query.columns)
 }
 
 /// What a question that failed says of the user's rights; an error of another kind stays one.
-fn missing(error: Error, needs: &str) -> Result<Error> {
+pub(super) fn missing(error: Error, needs: &str) -> Result<Error> {
     match error.kind() {
         ErrorKind::Statement {
             message,

@@ -21,13 +21,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::dialect::mining::Mining;
+use crate::dialect::postgres::Brand;
 use crate::odbc::{ColumnSpec, ConnectionSettings, Diagnostic, Secret, Verdict};
 use crate::split::TableName;
 
-/// The dialect of a connector, by the name that users give it; `None` for a name of no connector.
-pub fn of_connector(name: &str) -> Option<Arc<dyn Mining>> {
+/// What belongs to a connector, by how its database's log is read.
+#[derive(Clone, Debug)]
+pub enum Family {
+    /// Log files are mined.
+    Mining(Arc<dyn Mining>),
+    /// A slot is read; the dialect is that of a server, once it is connected to.
+    Slots(&'static Brand),
+}
+
+/// What belongs to a connector, by the name that users give it; `None` for a name of no connector.
+pub fn of_connector(name: &str) -> Option<Family> {
     match name {
-        "dameng-cdc" => Some(Arc::new(dameng::Dameng)),
+        "dameng-cdc" => Some(Family::Mining(Arc::new(dameng::Dameng))),
+        "postgres-slot-cdc" => Some(Family::Slots(&postgres::POSTGRES)),
+        "kingbase-cdc" => Some(Family::Slots(&kingbase::KINGBASE)),
         _ => None,
     }
 }

@@ -376,3 +376,39 @@ fn numbers(numbers: &[u64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
     numbers.join(", ")
 }
+
+impl Postgres {
+    /// Whether the user may make and read slots: 1 or 0.
+    pub fn may_replicate(&self) -> Query {
+        Query {
+            sql: format!(
+                "SELECT CASE WHEN rolsuper OR rolreplication THEN 1 ELSE 0 END FROM {} WHERE rolname = current_user",
+                self.names.of("roles")
+            ),
+            columns: vec![ColumnSpec::Int],
+        }
+    }
+
+    /// How the log tells old rows of a table apart, and of the partitions that its rows lie in: the identity's letter (full,
+    /// default, index, nothing), 1 if there is an index for it, the quoted name.
+    pub fn replica_identities(&self, object_id: u64) -> Query {
+        let (class, inherits) = (self.names.of("class"), self.names.of("inherits"));
+        Query {
+            sql: format!(
+                "WITH RECURSIVE t(id) AS (SELECT {object_id}::oid UNION ALL SELECT i.inhrelid FROM t \
+                 JOIN {inherits} i ON i.inhparent = t.id JOIN {class} c ON c.oid = i.inhrelid AND c.relispartition) \
+                 SELECT c.relreplident::text, CASE WHEN EXISTS (SELECT 1 FROM {index} x WHERE x.indrelid = c.oid \
+                 AND (c.relreplident = 'd' AND x.indisprimary OR c.relreplident = 'i' AND x.indisreplident)) THEN 1 ELSE 0 END, \
+                 quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM t JOIN {class} c ON c.oid = t.id \
+                 JOIN {namespace} n ON n.oid = c.relnamespace WHERE c.relkind = 'r'",
+                index = self.names.of("index"),
+                namespace = self.names.of("namespace"),
+            ),
+            columns: vec![
+                ColumnSpec::Text { bytes: 8 },
+                ColumnSpec::Int,
+                ColumnSpec::Text { bytes: 1024 },
+            ],
+        }
+    }
+}

@@ -13,7 +13,7 @@ use crate::enumerator::survey::Surveyor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::gauges::{CHUNKS_DONE, CHUNKS_PLANNED, Gauge, TABLES_CUT};
 use crate::offset::Offset;
-use crate::position::{Incarnation, Scn};
+use crate::position::{Incarnation, Position, Scn};
 use crate::reader::api::Metric;
 use crate::split::{Chunk, Split, TableName, ToEnumerator};
 
@@ -34,7 +34,8 @@ pub(super) struct Coordinator {
 enum Found {
     /// Which log there is, and that it still holds what the state needs.
     Log(Incarnation),
-    Tables(Vec<TableName>),
+    /// The tables of a snapshot, and where the log phase behind it begins, if that is known.
+    Tables(Vec<TableName>, Option<Position>),
     Start(Offset),
     Chunks(Vec<Chunk>),
 }
@@ -149,8 +150,8 @@ impl Enumerator for Coordinator {
                     assigner.set_incarnation(incarnation)?;
                     Vec::new()
                 }
-                Some(Found::Tables(tables)) => {
-                    assigner.start_tables(tables, None)?;
+                Some(Found::Tables(tables, from)) => {
+                    assigner.start_tables(tables, from)?;
                     Vec::new()
                 }
                 Some(Found::Start(offset)) => actions(assigner.start_stream(offset)?),
@@ -217,7 +218,10 @@ fn look(surveyor: &dyn Surveyor, connected: &mut Connected, wanted: Wanted, star
         ),
         Wanted::Log { .. } | Wanted::Start => match startup {
             StartupMode::Log(start) => Found::Start(survey.start_of_log(start)?),
-            StartupMode::Initial | StartupMode::Snapshot => Found::Tables(survey.tables()),
+            StartupMode::Initial | StartupMode::Snapshot => {
+                let from = survey.start_of_snapshot()?;
+                Found::Tables(survey.tables(), from)
+            }
         },
     })
 }

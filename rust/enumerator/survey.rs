@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::log::LogStart;
 use crate::offset::Offset;
-use crate::position::{Incarnation, Scn};
+use crate::position::{Incarnation, Position, Scn};
 use crate::split::{Chunk, Key, TableName};
 
 /// Connects the enumerator to its database.
@@ -35,6 +35,15 @@ pub trait Survey: Send {
     /// # Errors
     /// `LogGone`; database errors.
     fn check_kept(&mut self, needed: Scn) -> Result<()>;
+
+    /// Where the log phase behind a snapshot begins, where that is known before it: every page read from now on contains
+    /// what commits in front of it. `None`: at the smallest point of the pages.
+    ///
+    /// # Errors
+    /// `NotVisible`; database errors.
+    fn start_of_snapshot(&mut self) -> Result<Option<Position>> {
+        Ok(None)
+    }
 
     /// Where a log phase without a snapshot begins: nothing that commits behind it is missed.
     ///

@@ -112,6 +112,8 @@ pub enum LogStart {
     Earliest,
     /// `specific-offset`: what commits at or after this scn.
     At(Scn),
+    /// `committed-offset`: from where the log is kept for the job.
+    Committed,
     /// `timestamp`: from the first commit at or after this time on, in milliseconds since the epoch.
     Time(i64),
 }

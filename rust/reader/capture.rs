@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::log::{LogReader, Patience};
 use crate::position::{Position, Scn};
 use crate::row::RowCodec;
@@ -63,7 +63,9 @@ pub trait Capture: Send {
     ///
     /// # Errors
     /// Database errors.
-    fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)>;
+    fn log_for_snapshot(&mut self) -> Result<(Box<dyn LogReader>, Position)> {
+        Err(ErrorKind::Internal("no log corrects the pages of this database".into()).into())
+    }
 
     /// What closes the pages of a snapshot: by correction, unless the database has another way.
     ///

@@ -52,6 +52,9 @@ impl WorkerLimits {
         limits.rounds.round_bytes = config.snapshot.round_bytes;
         limits.on_truncate = config.on_truncate;
         limits.on_mismatch = config.log.on_mismatch;
+        if let Some(slot) = &config.slot {
+            limits.confirm_delay = slot.confirm_delay;
+        }
         limits
     }
 

@@ -132,27 +132,22 @@ impl PageSource for ExactPages {
 /// Opens the connection for barriers; asked when the first one is needed.
 pub type Connect = Box<dyn FnMut() -> Result<Barrier> + Send>;
 
-/// Asks whether the log that the log phase will need is still kept.
-pub type Kept = Box<dyn FnMut() -> Result<()> + Send>;
-
 /// Pages of one reader that go out as they come.
 pub struct ExactRounds {
     limits: RoundLimits,
     closed: Vec<ClosedPage>,
     connect: Connect,
     barrier: Option<Barrier>,
-    kept: Kept,
 }
 
 impl ExactRounds {
     /// Rounds without a log.
-    pub fn new(limits: RoundLimits, connect: Connect, kept: Kept) -> Self {
+    pub fn new(limits: RoundLimits, connect: Connect) -> Self {
         ExactRounds {
             limits,
             closed: Vec::new(),
             connect,
             barrier: None,
-            kept,
         }
     }
 }
@@ -162,7 +157,6 @@ impl PageRounds for ExactRounds {
     fn keep(&mut self, _: Scn) {}
 
     fn begin_page(&mut self, _: &mut dyn Clock) -> Result<PageTicket> {
-        self.check_kept()?;
         Ok(PageTicket::new(0))
     }
 
@@ -178,8 +172,9 @@ impl PageRounds for ExactRounds {
         Ok((Position::before(from), from))
     }
 
+    /// A slot keeps the log.
     fn check_kept(&mut self) -> Result<()> {
-        (self.kept)().map_err(|error| error.doing("checking that the log of the snapshot's pages is still kept"))
+        Ok(())
     }
 
     fn add_page(&mut self, _: PageTicket, page: SelectedPage) -> Result<()> {

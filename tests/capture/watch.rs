@@ -8,10 +8,11 @@ use std::time::Duration;
 use tidemark::database::Database;
 use tidemark::error::Result;
 use tidemark::log::{Figures, LogEvent, LogReader, Patience, Progress};
-use tidemark::position::{Incarnation, Position, Scn};
+use tidemark::position::{Incarnation, Point, Position, Scn};
 use tidemark::reader::capture::{Capture, Connector};
 use tidemark::row::RowCodec;
-use tidemark::snapshot::{PageLimit, PageRows, PageSource, Piece};
+use tidemark::snapshot::page::{RoundLimits, Rounds};
+use tidemark::snapshot::{PageLimit, PageRounds, PageRows, PageSource, Piece};
 use tidemark::split::{Chunk, Key, TableName};
 use tidemark::unavailable::Completion;
 
@@ -79,6 +80,10 @@ impl Connector for Watched {
     fn cancel_calls(&self, longer_than: Duration) {
         self.database.cancel_calls(longer_than);
     }
+
+    fn confirm(&self, before: Scn) {
+        self.database.confirm(before);
+    }
 }
 
 struct WatchedCapture {
@@ -123,6 +128,18 @@ impl Capture for WatchedCapture {
         Ok((self.log(log), position))
     }
 
+    fn rounds(&mut self, limits: RoundLimits) -> Result<Box<dyn PageRounds>> {
+        // Where no log corrects pages, there is none to watch.
+        let Ok((log, position)) = self.log_for_snapshot() else {
+            return self.capture.rounds(limits);
+        };
+        let rounds = Rounds::new(log, self.codec(), position, limits);
+        Ok(Box::new(match self.completion(limits.visibility) {
+            Some(completion) => rounds.completing(completion),
+            None => rounds,
+        }))
+    }
+
     fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
         let log = self.capture.log_at(mine_from, position)?;
         Ok(self.log(log))
@@ -153,10 +170,19 @@ struct WatchedPages {
 
 impl PageSource for WatchedPages {
     fn select(&mut self, chunk: &Chunk, limit: PageLimit, into: &mut PageRows) -> Result<Option<Key>> {
+        self.read_page(chunk, limit, into).map(|(rest, _)| rest)
+    }
+
+    fn read_page(
+        &mut self,
+        chunk: &Chunk,
+        limit: PageLimit,
+        into: &mut PageRows,
+    ) -> Result<(Option<Key>, Option<Point>)> {
         if let Some(before) = &self.watch.before_select {
             before(self.subtask, chunk);
         }
-        let rest = self.pages.select(chunk, limit, into)?;
+        let rest = self.pages.read_page(chunk, limit, into)?;
         if let Some(after) = &self.watch.after_select {
             after(self.subtask, chunk);
         }

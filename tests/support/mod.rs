@@ -168,10 +168,26 @@ impl Server {
 
     /// Runs statements through psql and returns what they print.
     pub fn psql(&self, sql: &str) -> String {
+        self.run_psql(&["-c", sql])
+    }
+
+    /// Runs a script of this repository with psql's variables.
+    pub fn script(&self, script: &str, variables: &[&str]) -> String {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(script)).unwrap();
+        // Where the server's user can read it.
+        let file = self.directory.join("script.sql");
+        std::fs::write(&file, text).unwrap();
+        let mut arguments: Vec<&str> = variables.iter().flat_map(|variable| ["-v", *variable]).collect();
+        arguments.extend(["-f", file.to_str().unwrap()]);
+        self.run_psql(&arguments)
+    }
+
+    fn run_psql(&self, arguments: &[&str]) -> String {
         let output = as_server_user("psql")
             .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", "capture", "-p", PORT, "-h"])
             .arg(&self.directory)
-            .args(["-d", "postgres", "-c", sql])
+            .args(["-d", "postgres"])
+            .args(arguments)
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::catalog::Table;
 use crate::dialect::mining::Mining;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::log::logminer::changes::CapturedTable;
 use crate::log::logminer::reader::{LogMinerReader, Settings, openings};
 use crate::log::logminer::session::Session;
@@ -61,6 +61,7 @@ impl LogMiner {
         match start {
             LogStart::Latest => openings::latest(&mut session),
             LogStart::Earliest => openings::earliest(&mut session),
+            LogStart::Committed => Err(ErrorKind::Internal("log files are kept for no one job".into()).into()),
             LogStart::At(scn) => openings::at(&mut session, scn),
             LogStart::Time(millis) => openings::at_time(session, self.settings.clone(), millis),
         }

@@ -20,8 +20,10 @@ public final class TidemarkOptions {
   public static final ConfigOption<Integer> PORT =
       ConfigOptions.key("port")
           .intType()
-          .defaultValue(5236)
-          .withDescription("Port of the database server.");
+          .noDefaultValue()
+          .withDescription(
+              "Port of the database server; 5236 (dameng-cdc), 5432 (postgres-slot-cdc) or 54321"
+                  + " (kingbase-cdc) where it is not set.");
 
   public static final ConfigOption<String> USERNAME =
       ConfigOptions.key("username")
@@ -53,7 +55,7 @@ public final class TidemarkOptions {
           .defaultValue("initial")
           .withDescription(
               "Where to start: 'initial', 'snapshot' (bounded), 'latest-offset', 'earliest-offset',"
-                  + " 'specific-offset' or 'timestamp'.");
+                  + " 'specific-offset', 'timestamp' or 'committed-offset'.");
 
   public static final ConfigOption<Long> SCAN_STARTUP_SPECIFIC_OFFSET_SCN =
       ConfigOptions.key("scan.startup.specific-offset.scn")
@@ -224,6 +226,49 @@ public final class TidemarkOptions {
           .noDefaultValue()
           .withDescription("The ODBC driver: its name in odbcinst.ini or the path of its library.");
 
+  public static final ConfigOption<String> DATABASE_NAME =
+      ConfigOptions.key("database-name")
+          .stringType()
+          .noDefaultValue()
+          .withDescription("The database; a slot belongs to one.");
+
+  public static final ConfigOption<String> SLOT_NAME =
+      ConfigOptions.key("slot.name")
+          .stringType()
+          .noDefaultValue()
+          .withDescription("The durable slot; it is made where it is not there.");
+
+  public static final ConfigOption<Boolean> SLOT_DROP_ON_STOP =
+      ConfigOptions.key("slot.drop-on-stop")
+          .booleanType()
+          .defaultValue(false)
+          .withDescription("Whether the slot is dropped when the job's enumerator ends.");
+
+  public static final ConfigOption<String> DECODING_PLUGIN_NAME =
+      ConfigOptions.key("decoding.plugin.name")
+          .stringType()
+          .noDefaultValue()
+          .withDescription("The output plugin of a slot that is made.");
+
+  public static final ConfigOption<String> PUBLICATION_NAME =
+      ConfigOptions.key("publication.name")
+          .stringType()
+          .noDefaultValue()
+          .withDescription("The publication that pgoutput reads.");
+
+  public static final ConfigOption<Integer> SCAN_LSN_COMMIT_CHECKPOINTS_DELAY =
+      ConfigOptions.key("scan.lsn-commit.checkpoints-num-delay")
+          .intType()
+          .defaultValue(3)
+          .withDescription(
+              "By how many checkpoints the slot stays behind the newest complete one.");
+
+  public static final ConfigOption<String> SCAN_STARTUP_SPECIFIC_OFFSET_LSN =
+      ConfigOptions.key("scan.startup.specific-offset.lsn")
+          .stringType()
+          .noDefaultValue()
+          .withDescription("The LSN that 'specific-offset' starts at.");
+
   /** Options with this prefix are attributes of the ODBC connection string. */
   public static final String ODBC_PREFIX = "odbc.";
 
@@ -231,13 +276,33 @@ public final class TidemarkOptions {
   public static final List<ConfigOption<?>> REQUIRED =
       List.of(HOSTNAME, USERNAME, PASSWORD, SCHEMA_NAME, TABLE_NAME);
 
-  /** The others. */
+  /** Those without which there is no job that reads slots. */
+  public static final List<ConfigOption<?>> SLOTS_REQUIRED = List.of(DATABASE_NAME, SLOT_NAME);
+
+  /** The others of connectors that read slots. */
+  public static final List<ConfigOption<?>> SLOTS_OPTIONAL =
+      List.of(
+          SLOT_DROP_ON_STOP,
+          DECODING_PLUGIN_NAME,
+          PUBLICATION_NAME,
+          SCAN_LSN_COMMIT_CHECKPOINTS_DELAY,
+          SCAN_STARTUP_SPECIFIC_OFFSET_LSN);
+
+  /** Those of connectors that mine log files. */
+  public static final List<ConfigOption<?>> MINING_OPTIONAL =
+      List.of(
+          SCAN_STARTUP_SPECIFIC_OFFSET_SCN,
+          SCAN_STARTUP_TIMESTAMP_MILLIS,
+          LOG_FETCH_SIZE,
+          LOG_WINDOW_BYTES,
+          LOG_SWITCH,
+          LOG_ON_CORRUPTION);
+
+  /** The others that all have. */
   public static final List<ConfigOption<?>> OPTIONAL =
       List.of(
           PORT,
           SCAN_STARTUP_MODE,
-          SCAN_STARTUP_SPECIFIC_OFFSET_SCN,
-          SCAN_STARTUP_TIMESTAMP_MILLIS,
           SCAN_INCREMENTAL_SNAPSHOT_CHUNK_SIZE,
           SCAN_INCREMENTAL_SNAPSHOT_CHUNK_KEY_COLUMN,
           TABLE_WITHOUT_KEY,
@@ -245,10 +310,6 @@ public final class TidemarkOptions {
           SCAN_SNAPSHOT_FETCH_SIZE,
           SCAN_SNAPSHOT_PAGE_BYTES,
           SCAN_SNAPSHOT_ROUND_BYTES,
-          LOG_FETCH_SIZE,
-          LOG_WINDOW_BYTES,
-          LOG_SWITCH,
-          LOG_ON_CORRUPTION,
           LOG_ON_DICTIONARY_MISMATCH,
           TRANSACTION_FRAGMENT_ROWS,
           VALUE_ON_ERROR,

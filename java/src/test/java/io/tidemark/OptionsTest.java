@@ -3,6 +3,7 @@ package io.tidemark;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.flink.configuration.ConfigOption;
@@ -24,12 +25,22 @@ class OptionsTest {
         continue;
       }
       String need = option.path("required").asBoolean() ? "required" : "optional";
-      core.put(name, need + " " + javaType(type) + " " + option.path("default").asText("null"));
+      core.put(
+          option.get("of").asText() + " " + name,
+          need + " " + javaType(type) + " " + option.path("default").asText("null"));
     }
     Map<String, String> java = new TreeMap<>();
-    TidemarkOptions.REQUIRED.forEach(option -> java.put(option.key(), "required " + of(option)));
-    TidemarkOptions.OPTIONAL.forEach(option -> java.put(option.key(), "optional " + of(option)));
+    put(java, "every", "required", TidemarkOptions.REQUIRED);
+    put(java, "every", "optional", TidemarkOptions.OPTIONAL);
+    put(java, "mining", "optional", TidemarkOptions.MINING_OPTIONAL);
+    put(java, "slots", "required", TidemarkOptions.SLOTS_REQUIRED);
+    put(java, "slots", "optional", TidemarkOptions.SLOTS_OPTIONAL);
     assertEquals(core, java);
+  }
+
+  private static void put(
+      Map<String, String> all, String of, String need, List<ConfigOption<?>> options) {
+    options.forEach(option -> all.put(of + " " + option.key(), need + " " + of(option)));
   }
 
   private static String javaType(String type) {

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ReadableConfig;
 import org.apache.flink.runtime.execution.SuppressRestartsException;
@@ -32,9 +33,20 @@ abstract class TidemarkTableFactory implements DynamicTableSourceFactory {
           RowMetadata.DATABASE_NAME.key());
 
   private final String connector;
+  private final List<ConfigOption<?>> required;
+  private final List<ConfigOption<?>> optional;
 
-  TidemarkTableFactory(String connector) {
+  /** A connector that has these options beside those that all have. */
+  TidemarkTableFactory(
+      String connector, List<ConfigOption<?>> required, List<ConfigOption<?>> optional) {
     this.connector = connector;
+    this.required = both(TidemarkOptions.REQUIRED, required);
+    this.optional = both(TidemarkOptions.OPTIONAL, optional);
+  }
+
+  private static List<ConfigOption<?>> both(
+      List<ConfigOption<?>> some, List<ConfigOption<?>> others) {
+    return Stream.concat(some.stream(), others.stream()).collect(Collectors.toList());
   }
 
   @Override
@@ -44,12 +56,12 @@ abstract class TidemarkTableFactory implements DynamicTableSourceFactory {
 
   @Override
   public Set<ConfigOption<?>> requiredOptions() {
-    return new HashSet<>(TidemarkOptions.REQUIRED);
+    return new HashSet<>(required);
   }
 
   @Override
   public Set<ConfigOption<?>> optionalOptions() {
-    return new HashSet<>(TidemarkOptions.OPTIONAL);
+    return new HashSet<>(optional);
   }
 
   @Override
@@ -66,8 +78,8 @@ abstract class TidemarkTableFactory implements DynamicTableSourceFactory {
                 options.put(name, value);
               }
             });
-    TidemarkOptions.REQUIRED.forEach(option -> take(helper.getOptions(), option, options));
-    TidemarkOptions.OPTIONAL.forEach(option -> take(helper.getOptions(), option, options));
+    required.forEach(option -> take(helper.getOptions(), option, options));
+    optional.forEach(option -> take(helper.getOptions(), option, options));
     TidemarkTableSource source =
         new TidemarkTableSource(
             connector, options, context.getPhysicalRowDataType(), primaryKey(context));

@@ -1,0 +1,411 @@
+//! A database whose log is read through a logical slot.
+
+mod setup;
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crate::config::{Config, SlotConfig, StartupMode};
+use crate::database::connections::Connections;
+use crate::database::tables::{Tables, listed};
+use crate::dialect::Endpoint;
+use crate::dialect::postgres::{Brand, Postgres, connection};
+use crate::dialect::slots::{Names, Statements, lsn};
+use crate::enumerator::survey::{Survey, Surveyor};
+use crate::error::{Error, ErrorKind, Result};
+use crate::log::decoding::confirm::Confirmer;
+use crate::log::decoding::control::Connect;
+use crate::log::decoding::reader::{Settings, SlotReader};
+use crate::log::decoding::session::SlotSettings;
+use crate::log::decoding::slot;
+use crate::log::{FragmentLimit, LogReader, LogStart, Opening, Patience};
+use crate::odbc::{Connection, ConnectionSettings, Field};
+use crate::offset::Offset;
+use crate::position::{Incarnation, Lsn, Position, Scn};
+use crate::reader::capture::{Capture, Connector};
+use crate::row::RowCodec;
+use crate::snapshot::barrier::Barrier;
+use crate::snapshot::exact::{ExactPages, ExactRounds};
+use crate::snapshot::page::RoundLimits;
+use crate::snapshot::{PageRounds, PageSource};
+use crate::split::{Chunk, Key, TableName};
+use crate::stop::{RealClock, Stop, Stopped};
+use crate::unavailable::Completion;
+
+/// Changes that one call for the log asks for at most: more make the server slower, fewer are as many calls more, each of
+/// which decodes from where the slot keeps the log (measured: 100,000 within a quarter of all at once).
+const CALL_CHANGES: u64 = 100_000;
+
+/// How often partitions and the slot's state are looked up again.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Bytes of changes that are decoded and handed on at once.
+const FRAGMENT_BYTES: usize = 8 << 20;
+
+/// How long transactions may stay open that were so when the snapshot began.
+const BARRIER_PATIENCE: Patience = Patience {
+    limit: Duration::from_secs(60),
+    pause: Duration::from_millis(20),
+};
+
+/// How long a session that died may hold the slot's copy.
+const COPY_PATIENCE: Patience = Patience {
+    limit: Duration::from_secs(30),
+    pause: Duration::from_millis(100),
+};
+
+/// How long the log may take to become durable up to where a page has seen it.
+const DURABLE_PATIENCE: Patience = Patience {
+    limit: Duration::from_secs(30),
+    pause: Duration::from_millis(5),
+};
+
+/// The database. Connects to nothing by itself.
+pub(super) struct SlotDatabase {
+    config: Arc<Config>,
+    slot: SlotConfig,
+    brand: &'static Brand,
+    settings: ConnectionSettings,
+    connections: Arc<Connections>,
+    /// The server's dialect, once it was asked for its names.
+    dialect: OnceLock<Arc<Postgres>>,
+    confirmer: Mutex<Option<Confirmer>>,
+    stop: Stop,
+    stopped: Stopped,
+}
+
+impl SlotDatabase {
+    pub(super) fn new(config: Arc<Config>, brand: &'static Brand, endpoint: &Endpoint) -> Result<Arc<Self>> {
+        let slot = config
+            .slot
+            .clone()
+            .ok_or_else(|| ErrorKind::Internal("a job of this connector has no slot".into()))?;
+        let settings = connection(brand, endpoint);
+        let connections = Connections::new(settings.clone(), config.connect_retries);
+        let (stop, stopped) = Stop::new();
+        Ok(Arc::new(SlotDatabase {
+            config,
+            slot,
+            brand,
+            settings,
+            connections: Arc::new(connections),
+            dialect: OnceLock::new(),
+            confirmer: Mutex::default(),
+            stop,
+            stopped,
+        }))
+    }
+
+    /// The dialect with the names that the server has.
+    fn dialect(&self, connection: &mut Connection) -> Result<Arc<Postgres>> {
+        if let Some(known) = self.dialect.get() {
+            return Ok(known.clone());
+        }
+        let unnamed = Postgres::new(self.brand, Names::default());
+        let statements = slot::resolve_names(connection, &unnamed)?;
+        let named = Arc::new(Postgres::new(self.brand, statements.names().clone()));
+        Ok(self.dialect.get_or_init(|| named).clone())
+    }
+
+    fn opener(&self) -> Connect {
+        let connections = self.connections.clone();
+        Arc::new(move || connections.open())
+    }
+
+    fn clock(&self) -> RealClock {
+        RealClock::new(self.stopped.clone())
+    }
+}
+
+impl Connector for Arc<SlotDatabase> {
+    fn connect(&self) -> Result<Box<dyn Capture>> {
+        let mut connection = self.connections.open()?;
+        let dialect = self.dialect(&mut connection)?;
+        let tables = Tables::look_up(&self.config, dialect.clone(), &self.connections, connection)?;
+        Ok(Box::new(Captured {
+            database: self.clone(),
+            dialect,
+            tables,
+        }))
+    }
+
+    fn cancel(&self) {
+        self.stop.stop();
+        self.connections.cancel();
+    }
+
+    fn busy_for(&self) -> Option<Duration> {
+        self.connections.busy_for()
+    }
+
+    fn cancel_calls(&self, longer_than: Duration) {
+        self.connections.cancel_calls(longer_than);
+    }
+
+    fn confirm(&self, before: Scn) {
+        let Some(dialect) = self.dialect.get() else { return };
+        let mut confirmer = self.confirmer.lock().unwrap_or_else(PoisonError::into_inner);
+        let confirmer =
+            confirmer.get_or_insert_with(|| Confirmer::new(self.opener(), dialect.clone(), &self.slot.name));
+        confirmer.confirm(Lsn(before.0));
+    }
+}
+
+impl Surveyor for Arc<SlotDatabase> {
+    fn connect(&self, state: Option<&[Arc<TableName>]>) -> Result<Box<dyn Survey>> {
+        let mut connection = self.connections.open()?;
+        let dialect = self.dialect(&mut connection)?;
+        let statements = Statements::new(dialect.names().clone());
+        let found = setup::check(self, &mut connection, (&dialect, &statements), state)
+            .map_err(|error| error.doing("checking the database's set-up"))?;
+        let tables = Tables::of(&self.config, dialect.clone(), &self.connections, connection, &found)?;
+        for name in &found.but_for_case {
+            log::warn!(
+                "table {name} is not captured: it matches {} but for its case (a name in double quotes is exact)",
+                self.config.tables
+            );
+        }
+        log::info!("captured tables: {}", listed(tables.names()));
+        let mut surveyed = Surveyed {
+            database: self.clone(),
+            dialect,
+            statements,
+            tables,
+            incarnation: Incarnation::default(),
+        };
+        surveyed.prepare(state.is_none())?;
+        Ok(Box::new(surveyed))
+    }
+
+    fn cancel(&self) {
+        Connector::cancel(self);
+    }
+}
+
+/// The captured tables and their log.
+struct Captured {
+    database: Arc<SlotDatabase>,
+    dialect: Arc<Postgres>,
+    tables: Tables,
+}
+
+impl Capture for Captured {
+    fn tables(&self) -> &[Arc<TableName>] {
+        self.tables.names()
+    }
+
+    fn keep(&mut self, tables: Option<&[Arc<TableName>]>) -> Result<Vec<Arc<TableName>>> {
+        self.tables.keep(tables)
+    }
+
+    fn newcomers(&mut self) -> Result<Vec<TableName>> {
+        self.tables.newcomers()
+    }
+
+    fn has_key(&self, table: u32) -> bool {
+        self.tables.has_key(table)
+    }
+
+    fn codec(&self) -> Arc<dyn RowCodec> {
+        self.tables.codec()
+    }
+
+    /// Pages are exact; no log corrects them.
+    fn rounds(&mut self, limits: RoundLimits) -> Result<Box<dyn PageRounds>> {
+        self.tables.look_at_altered()?;
+        let (database, dialect) = (self.database.clone(), self.dialect.clone());
+        let connect = move || {
+            let connection = database.connections.open()?;
+            Ok(Barrier::new(connection, dialect.clone(), BARRIER_PATIENCE))
+        };
+        Ok(Box::new(ExactRounds::new(limits, Box::new(connect))))
+    }
+
+    fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
+        let (config, slot) = (&self.database.config, &self.database.slot);
+        let settings = Settings {
+            slot: SlotSettings {
+                slot: slot.name.clone(),
+                publications: vec![slot.publication.clone()],
+                exclusive: true,
+                ddl_table: None,
+                look_every: LOOK_EVERY,
+                batch_changes: CALL_CHANGES,
+                patience: COPY_PATIENCE,
+            },
+            fragment: FragmentLimit {
+                rows: config.log.fragment_rows,
+                bytes: FRAGMENT_BYTES,
+            },
+            selection: Some(self.tables.selection()),
+        };
+        let at = Opening { mine_from, position };
+        let tables = self.tables.for_log();
+        let connect = self.database.opener();
+        let reader = SlotReader::open(connect, self.dialect.clone(), &tables, settings, at)?;
+        Ok(Box::new(reader))
+    }
+
+    fn completion(&mut self, visibility: Patience) -> Option<Completion> {
+        Some(self.tables.completion(visibility))
+    }
+
+    fn look_again(&mut self, table: u32) -> Result<bool> {
+        self.tables.look_again(table)
+    }
+
+    fn pages(&mut self) -> Result<Box<dyn PageSource>> {
+        let pages = self.tables.pages()?;
+        let clock = Box::new(self.database.clock());
+        Ok(Box::new(ExactPages::new(
+            pages,
+            self.dialect.clone(),
+            DURABLE_PATIENCE,
+            clock,
+        )))
+    }
+}
+
+struct Surveyed {
+    database: Arc<SlotDatabase>,
+    dialect: Arc<Postgres>,
+    statements: Statements,
+    tables: Tables,
+    incarnation: Incarnation,
+}
+
+impl Surveyed {
+    /// Makes what is missing: the publication before the slot, since a slot sees no publication that is younger than itself.
+    fn prepare(&mut self, is_new: bool) -> Result<()> {
+        let slot = &self.database.slot;
+        let names: Vec<TableName> = self.tables.names().iter().map(|name| (**name).clone()).collect();
+        let connection = self.tables.connection();
+        let query = self.statements.system_identifier();
+        let rows = connection.rows(&query.sql, &query.columns)?;
+        let number = rows.first().and_then(|row| row.first()).and_then(Field::int);
+        let unknown = || ErrorKind::Internal("the server does not say which log it has".into());
+        self.incarnation = Incarnation(number.ok_or_else(unknown)? as u64);
+        if !is_new {
+            return Ok(());
+        }
+        let found = slot::status(connection, &self.statements, &slot.name)?;
+        let plugin = match &found {
+            Some(found) => found.plugin.clone().unwrap_or_default(),
+            None => setup::plugin(&self.database, &self.dialect, &self.statements)?,
+        };
+        let mut published = false;
+        if plugin == "pgoutput" {
+            published = setup::publish(connection, (&self.dialect, &self.statements), &slot.publication, &names)?;
+        }
+        let Some(found) = found else {
+            slot::create(connection, &self.statements, &slot.name, &plugin)?;
+            log::info!("slot '{}' was made with output plugin {plugin}", slot.name);
+            return Ok(());
+        };
+        // What stands in front of a publication cannot be read with it any more, and a job that begins anew needs none of
+        // it.
+        if published && self.database.config.startup != StartupMode::Log(LogStart::Committed) {
+            slot::advance(connection, &self.statements, &slot.name, found.log_end)?;
+        }
+        Ok(())
+    }
+
+    fn barrier(&mut self) -> Result<Position> {
+        let connection = self.database.connections.open()?;
+        let mut barrier = Barrier::new(connection, self.dialect.clone(), BARRIER_PATIENCE);
+        let from = barrier.pass(&mut self.database.clock())?;
+        log::info!("the log phase will begin at LSN {}", lsn(from));
+        Ok(Position::before(Scn(from.0)))
+    }
+
+    /// Where the slot stands.
+    fn confirmed(&mut self) -> Result<Lsn> {
+        let name = &self.database.slot.name;
+        let found = slot::status(self.tables.connection(), &self.statements, name)?;
+        let lost = |reason: &str| {
+            Error::from(ErrorKind::SlotLost {
+                slot: name.clone(),
+                reason: reason.into(),
+            })
+        };
+        let found = found.ok_or_else(|| lost("there is no such slot"))?;
+        found.check_lost(name)?;
+        found
+            .confirmed
+            .ok_or_else(|| lost("it does not say where it stands (confirmed_flush_lsn is NULL)"))
+    }
+}
+
+impl Survey for Surveyed {
+    fn tables(&self) -> Vec<TableName> {
+        self.tables.names().iter().map(|name| (**name).clone()).collect()
+    }
+
+    fn incarnation(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    fn check_kept(&mut self, needed: Scn) -> Result<()> {
+        let confirmed = self.confirmed()?;
+        if confirmed.0 > needed.0 {
+            return Err(ErrorKind::SlotAhead {
+                slot: self.database.slot.name.clone(),
+                confirmed: lsn(confirmed),
+                needed: lsn(Lsn(needed.0)),
+            }
+            .into());
+        }
+        Ok(())
+    }
+
+    fn start_of_snapshot(&mut self) -> Result<Option<Position>> {
+        self.barrier().map(Some)
+    }
+
+    fn start_of_log(&mut self, start: LogStart) -> Result<Offset> {
+        let position = match start {
+            LogStart::Latest => self.barrier()?,
+            LogStart::Committed => Position::before(Scn(self.confirmed()?.0)),
+            LogStart::At(scn) => {
+                let confirmed = self.confirmed()?;
+                if scn.0 < confirmed.0 {
+                    let reason = format!(
+                        "is {}, which lies in front of where slot '{}' stands ({}): it was made later, or its log was read",
+                        lsn(Lsn(scn.0)),
+                        self.database.slot.name,
+                        lsn(confirmed)
+                    );
+                    return Err(ErrorKind::Option {
+                        option: "scan.startup.specific-offset.lsn".into(),
+                        reason,
+                    }
+                    .into());
+                }
+                Position::before(scn)
+            }
+            LogStart::Earliest | LogStart::Time(_) => {
+                return Err(ErrorKind::Internal("slots have no such start".into()).into());
+            }
+        };
+        Ok(Offset::starting(self.incarnation, position.scn, position))
+    }
+
+    fn cut(&mut self, table: &TableName, lower: Option<&Key>) -> Result<Vec<Chunk>> {
+        self.tables.cut(table, lower)
+    }
+}
+
+impl Drop for Surveyed {
+    fn drop(&mut self) {
+        if !self.database.slot.drop_on_stop {
+            return;
+        }
+        // Those of the job were cancelled.
+        let dropped = Connection::open(&self.database.settings)
+            .and_then(|mut connection| slot::drop_slot(&mut connection, &self.statements, &self.database.slot.name));
+        match dropped {
+            Ok(()) => log::info!("slot '{}' was dropped", self.database.slot.name),
+            Err(error) => log::warn!("slot '{}' could not be dropped: {error}", self.database.slot.name),
+        }
+    }
+}

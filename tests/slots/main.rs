@@ -1,0 +1,24 @@
+//! The whole chain over the slots of a PostgreSQL server: enumerator, readers, checkpoints and restores, driven as Flink
+//! drives them, into a sink that takes nothing twice and misses nothing.
+
+#[path = "../row/reader.rs"]
+mod binary_row;
+// What these have beside is for the tests over the stand-in for DM8.
+#[allow(dead_code)]
+#[path = "../capture/checkpoint.rs"]
+mod checkpoint;
+#[allow(dead_code)]
+#[path = "../capture/job.rs"]
+mod job;
+#[path = "../capture/sink.rs"]
+mod sink;
+mod source;
+#[path = "../support/mod.rs"]
+mod support;
+#[allow(dead_code)]
+#[path = "../capture/watch.rs"]
+mod watch;
+
+mod setup;
+mod startup;
+mod workload;

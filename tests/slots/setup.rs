@@ -1,0 +1,138 @@
+//! What stands in the way of a start is said at once, with what is to be done.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::job::Job;
+use crate::source::Source;
+use crate::support::Server;
+use crate::support::postgres::LOGICAL;
+use crate::watch::Watch;
+
+fn refusal(source: &Source, options: &[(&str, serde_json::Value)]) -> String {
+    let mut job = Job::start(source.config(options), Arc::new(Watch::default()), 1).unwrap();
+    let error = job.run_to_stream().unwrap_err();
+    assert!(!error.is_retryable(), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn all_that_stands_in_the_way_is_in_one_report() {
+    // A server that logs too little for slots.
+    let server: &'static Server = Box::leak(Box::new(Server::start_with(&["max_replication_slots = 1"])));
+    let source = Source {
+        server,
+        schema: "public".into(),
+        plugin: "pgoutput",
+    };
+    source.run(
+        r#"create role "reader" login; create table T ("ID" bigint primary key, "V" text); create table public."nokey" (a int); grant usage on schema public to "reader"; grant select on public."nokey" to "reader""#,
+    );
+    let report = refusal(
+        &source,
+        &[("username", json!("reader")), ("table-name", json!("t|nokey"))],
+    );
+    for part in [
+        "things stand in the way",
+        "wal_level is 'replica'; slots need 'logical'",
+        "max_replication_slots is 1, and 0 slots are there: the job needs 2 more",
+        "ALTER ROLE … REPLICATION is needed",
+        "GRANT SELECT ON \"public\".\"t\" is needed",
+        "neither a primary key nor a unique key",
+    ] {
+        assert!(report.contains(part), "{part} is missing in {report}");
+    }
+}
+
+#[test]
+fn a_table_whose_old_rows_are_not_in_the_log_is_refused_with_the_statement() {
+    let source = Source::shared("identity", "pgoutput", 3);
+    source.run("alter table T replica identity default");
+    let report = refusal(&source, &[]);
+    let statement = format!("ALTER TABLE {}.t REPLICA IDENTITY FULL", source.schema);
+    assert!(
+        report.contains(&statement) && report.contains("changelog-mode = 'upsert'"),
+        "{report}"
+    );
+    source.run("alter table T replica identity nothing");
+    let report = refusal(&source, &[("changelog-mode", json!("upsert"))]);
+    assert!(
+        report.contains(&statement) && report.contains("fail for everybody"),
+        "{report}"
+    );
+    source.run("alter table T replica identity default");
+    let upsert = source.config(&[("changelog-mode", json!("upsert"))]);
+    Job::start(upsert, Arc::new(Watch::default()), 1)
+        .unwrap()
+        .run_to_stream()
+        .unwrap();
+}
+
+#[test]
+fn a_slot_of_another_plugin_is_refused() {
+    let source = Source::shared("other", "pgoutput", 3);
+    source.run(&format!(
+        "select pg_create_logical_replication_slot('{}', 'test_decoding')",
+        source.slot()
+    ));
+    let report = refusal(&source, &[]);
+    assert!(
+        report.contains("option 'decoding.plugin.name'") && report.contains("has output plugin 'test_decoding'"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_slot_is_dropped_with_its_job_where_that_is_asked_for() {
+    let source = Source::shared("dropped", "pgoutput", 3);
+    let slots = format!(
+        "select count(*) from pg_replication_slots where slot_name = '{}'",
+        source.slot()
+    );
+    for (drops, left) in [(false, "1"), (true, "0")] {
+        let mut job = Job::start(
+            source.config(&[("slot.drop-on-stop", json!(drops))]),
+            Arc::new(Watch::default()),
+            1,
+        )
+        .unwrap();
+        job.run_to_stream().unwrap();
+        drop(job);
+        assert_eq!(source.ask(&slots), left);
+    }
+}
+
+/// What the DBA's script gives is enough, and can be given twice.
+#[test]
+fn the_setup_script_is_all_that_a_job_needs() {
+    let server: &'static Server = Box::leak(Box::new(Server::start_with(LOGICAL)));
+    let source = Source {
+        server,
+        schema: "shop".into(),
+        plugin: "pgoutput",
+    };
+    source.run(
+        r#"create schema shop; create table T ("ID" bigint, "V" text, primary key ("ID")) partition by range ("ID");
+           create table shop.low partition of T for values from (0) to (10); create table shop.high partition of T default;
+           insert into T select g, 'v' from generate_series(1, 20) g"#,
+    );
+    let script = || {
+        let variables = ["schema=shop", "table=t", "publication=of_shop", "password=x"];
+        server.script("sql/setup/postgres.sql", &variables);
+    };
+    script();
+    script();
+    let options = [("username", json!("tidemark")), ("publication.name", json!("of_shop"))];
+    let mut job = Job::start(source.config(&options), Arc::new(Watch::default()), 1).unwrap();
+    job.catch_up(&source).unwrap();
+    source
+        .run(r#"update T set "ID" = 15, "V" = 'moved' where "ID" = 5 and not exists (select from T where "ID" = 15)"#);
+    source.run(r#"delete from T where "ID" = 15; update T set "ID" = 15, "V" = 'moved' where "ID" = 5"#);
+    job.catch_up(&source).unwrap();
+    assert_eq!(job.sink.table, source.table());
+    assert!(
+        job.sink.log.iter().all(|row| row.table == "t"),
+        "partitions come as their root"
+    );
+}
