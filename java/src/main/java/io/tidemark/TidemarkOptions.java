@@ -193,7 +193,8 @@ public final class TidemarkOptions {
       ConfigOptions.key("include.schema.changes")
           .booleanType()
           .defaultValue(false)
-          .withDescription("Whether statements that alter, empty, rename or drop a table go out among its changes.");
+          .withDescription(
+              "Whether statements that alter, empty, rename or drop a table go out among its changes.");
 
   public static final ConfigOption<Duration> CONNECT_TIMEOUT =
       ConfigOptions.key("connect.timeout")
