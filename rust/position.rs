@@ -309,10 +309,11 @@ mod tests {
     fn snapshots_are_read_as_they_are_written() {
         let snapshot = TransactionSnapshot::parse("10:20:10,14,15").unwrap();
         assert_eq!((snapshot.xmin, snapshot.xmax), (Xid(10), Xid(20)));
+        assert_eq!(*snapshot.open, [Xid(10), Xid(14), Xid(15)]);
         let seen: Vec<u64> = (8..22).filter(|&xid| snapshot.sees(Xid(xid))).collect();
         assert_eq!(seen, [8, 9, 11, 12, 13, 16, 17, 18, 19]);
         assert!(TransactionSnapshot::parse("7:7:").unwrap().open.is_empty());
-        for wrong in ["", "7", "7:8", "7:8:x", "7:8:9:", "a:8:"] {
+        for wrong in ["", "7", "7:8", "7:8:x", "7:8:9:", "a:8:", "a:b:"] {
             assert_eq!(TransactionSnapshot::parse(wrong), None, "{wrong}");
         }
     }

@@ -2,7 +2,7 @@
 //! Places in the log are numbers of bytes.
 
 use crate::dialect::{Dialect, Query};
-use crate::position::{TransactionSnapshot, Xid};
+use crate::position::Xid;
 use crate::split::TableName;
 
 /// The statements by which a page is exact, and its snapshot phase with it.
@@ -29,11 +29,8 @@ pub trait Visibility: Dialect {
     /// after the other. What they see is not decided yet.
     fn begin_snapshot(&self, table: &TableName) -> Vec<String>;
 
-    /// What the SELECTs of this transaction see, a text for [`Visibility::snapshot`], and [`Visibility::log_end`] behind it.
+    /// What the SELECTs of this transaction see, a text for [`crate::position::TransactionSnapshot::parse`], and [`Visibility::log_end`] behind it.
     fn seen(&self) -> Query;
-
-    /// Reads the text of [`Visibility::seen`].
-    fn snapshot(&self, text: &str) -> Option<TransactionSnapshot>;
 
     /// Ends that transaction.
     fn end_snapshot(&self) -> String;

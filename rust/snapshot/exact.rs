@@ -7,7 +7,7 @@ use crate::dialect::visibility::Visibility;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Figures, Patience};
 use crate::odbc::Field;
-use crate::position::{Lsn, Point, Position, Scn};
+use crate::position::{Lsn, Point, Position, Scn, TransactionSnapshot};
 use crate::snapshot::barrier::{Barrier, integer};
 use crate::snapshot::page::{ClosedPage, ClosedRound, PageTicket, RoundLimits, SelectedPage, check_order};
 use crate::snapshot::select::PageReader;
@@ -54,7 +54,10 @@ impl ExactPages {
         let rows = connection.rows(&query.sql, &query.columns)?;
         let seen = rows.first().and_then(|row| {
             let high = u64::try_from(row.first()?.int()?).ok()?;
-            Some((self.dialect.snapshot(row.get(1).and_then(Field::text)?)?, Lsn(high)))
+            Some((
+                TransactionSnapshot::parse(row.get(1).and_then(Field::text)?)?,
+                Lsn(high),
+            ))
         });
         let (snapshot, high) =
             seen.ok_or_else(|| Error::from(ErrorKind::Internal("the server does not say what a SELECT saw".into())))?;

@@ -5,7 +5,7 @@ use crate::dialect::slots::Names;
 use crate::dialect::visibility::Visibility;
 use crate::dialect::{Dialect, Query};
 use crate::odbc::ColumnSpec;
-use crate::position::{TransactionSnapshot, Xid};
+use crate::position::Xid;
 use crate::split::TableName;
 
 /// A snapshot's text: three numbers and the open transactions between them, of which there may be thousands.
@@ -78,21 +78,6 @@ impl Visibility for Postgres {
         }
     }
 
-    fn snapshot(&self, text: &str) -> Option<TransactionSnapshot> {
-        let mut parts = text.split(':');
-        let mut number = || parts.next()?.parse().ok().map(Xid);
-        let (xmin, xmax) = (number()?, number()?);
-        let open = parts.next()?.split(',').filter(|xid| !xid.is_empty());
-        let open: Option<Vec<Xid>> = open.map(|xid| xid.parse().ok().map(Xid)).collect();
-        let mut open = open?;
-        open.sort_unstable();
-        Some(TransactionSnapshot {
-            xmin,
-            xmax,
-            open: open.into(),
-        })
-    }
-
     fn end_snapshot(&self) -> String {
         "COMMIT".to_owned()
     }
@@ -113,24 +98,5 @@ fn integer(sql: String) -> Query {
     Query {
         sql,
         columns: vec![ColumnSpec::Int],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::dialect::postgres::POSTGRES;
-
-    #[test]
-    fn a_snapshot_is_read_as_the_server_writes_it() {
-        let dialect = Postgres::new(&POSTGRES, Names::default());
-        let seen = |text: &str| dialect.snapshot(text);
-        let snapshot = seen("10:20:10,14,15").unwrap();
-        assert_eq!((snapshot.xmin, snapshot.xmax), (Xid(10), Xid(20)));
-        assert_eq!(*snapshot.open, [Xid(10), Xid(14), Xid(15)]);
-        assert!(seen("10:10:").unwrap().open.is_empty());
-        for text in ["", "10", "10:20", "a:b:", "1:2:x"] {
-            assert_eq!(seen(text), None, "{text}");
-        }
     }
 }
