@@ -94,10 +94,9 @@ impl Assigner {
         let split = Split::Stream(self.stream_split()?);
         self.stream = Some(StreamOut { subtask: Some(subtask) });
         actions.push(assign(subtask, split));
-        for other in self.registered.clone() {
-            if other != subtask {
-                self.no_more_splits(other, actions);
-            }
+        // Its own reader too, which ends no sooner.
+        for subtask in self.registered.clone() {
+            self.no_more_splits(subtask, actions);
         }
         Ok(())
     }

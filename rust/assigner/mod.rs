@@ -2,7 +2,8 @@
 //!
 //! Chunks go out on request, finished ranges come back as reports. A report is *provisional* until a checkpoint that
 //! holds it is complete, then *firm* for ever, which is acknowledged. When the ranges tile all tables and are firm,
-//! the gate opens: the one stream split goes out. Everything here is called from one thread, the coordinator's.
+//! the gate opens: the one stream split goes out, and all readers are told that there are no more splits. Behind that
+//! a reader is sent nothing that it does not wait for, since it may have finished. Everything here is called from one thread, the coordinator's.
 
 mod gate;
 mod ranges;
@@ -326,15 +327,16 @@ impl Assigner {
     pub fn checkpoint_complete(&mut self, checkpoint: u64) -> Result<Vec<Action>> {
         let mut actions = Vec::new();
         if self.provisional > 0 {
+            let mut firm = Vec::new();
             for kept in self.tables.values_mut().flat_map(|table| table.ranges.kept_mut()) {
                 let holds = |of: &mut Provisional| of.checkpoint.is_some_and(|first| first <= checkpoint);
                 if let Some(of) = kept.provisional.take_if(holds) {
                     self.provisional -= 1;
-                    if self.registered.contains(&of.owner) {
-                        actions.push(acknowledge(of.owner, &kept.range));
-                    }
+                    firm.push((of.owner, kept.range.clone()));
                 }
             }
+            let listening = firm.into_iter().filter(|(owner, _)| self.listens(*owner));
+            actions.extend(listening.map(|(owner, range)| acknowledge(owner, range)));
         }
         self.ask_gate(&mut actions)?;
         Ok(actions)
@@ -403,6 +405,12 @@ impl Assigner {
         self.tables.values().flat_map(|table| table.ranges.iter())
     }
 
+    /// Whether a reader can be sent something: it is there, and was not told that there are no more splits. Behind that it
+    /// may be gone as soon as it has nothing left to do, and an event that misses its task fails it.
+    fn listens(&self, subtask: u32) -> bool {
+        self.registered.contains(&subtask) && !self.told.contains(&subtask)
+    }
+
     fn undecided(&self) -> Result<()> {
         if self.is_undecided() {
             return Ok(());
@@ -411,8 +419,7 @@ impl Assigner {
     }
 
     fn request(&mut self, subtask: u32, actions: &mut Vec<Action>) {
-        // Once the stream is out, everyone has been told that there are no more splits.
-        if !self.registered.contains(&subtask) || self.stream.is_some() {
+        if !self.listens(subtask) {
             return;
         }
         match self.planned.pop_front() {
@@ -429,15 +436,15 @@ impl Assigner {
 
     fn report(&mut self, subtask: u32, range: FinishedRange, actions: &mut Vec<Action>) -> Result<()> {
         let streaming = self.is_streaming();
-        let registered = self.registered.contains(&subtask);
+        let listens = self.listens(subtask);
         let table = self.tables.get_mut(&*range.table).ok_or_else(|| {
             let kind = ErrorKind::Protocol("a range was reported of a table that is not captured".into());
             Error::from(kind).on(&range.table)
         })?;
         match table.ranges.equal(&range).map(|kept| &mut kept.provisional) {
             Some(None) => {
-                if registered {
-                    actions.push(acknowledge(subtask, &range));
+                if listens {
+                    actions.push(acknowledge(subtask, range));
                 }
             }
             Some(Some(of)) if streaming => of.owner = subtask,
@@ -500,7 +507,7 @@ fn assign(subtask: u32, split: Split) -> Action {
     Action::Assign { subtask, split }
 }
 
-fn acknowledge(subtask: u32, range: &FinishedRange) -> Action {
-    let event = ToReader::Acknowledge(range.clone());
+fn acknowledge(subtask: u32, range: FinishedRange) -> Action {
+    let event = ToReader::Acknowledge(range);
     Action::Send { subtask, event }
 }

@@ -75,8 +75,13 @@ impl Literal {
         }
     }
 
+    fn listens(&self, subtask: u32) -> bool {
+        let silent = self.rules.told_get_no_answers && self.told.contains(&subtask);
+        self.registered.contains(&subtask) && !silent
+    }
+
     fn acknowledge(&self, subtask: Option<u32>, range: &FinishedRange, actions: &mut Vec<Action>) {
-        if let Some(subtask) = subtask.filter(|subtask| self.registered.contains(subtask)) {
+        if let Some(subtask) = subtask.filter(|&subtask| self.listens(subtask)) {
             let event = ToReader::Acknowledge(range.clone());
             actions.push(Action::Send { subtask, event });
         }
@@ -137,9 +142,7 @@ impl Literal {
             let overlap = rules.firm_again == FirmAgain::Overlap;
             if !overlap && (same.firm || (streaming && rules.keep_while_out)) {
                 if same.firm {
-                    if rules.firm_again == FirmAgain::Acknowledge {
-                        self.acknowledge(Some(subtask), &range, actions);
-                    }
+                    self.acknowledge(Some(subtask), &range, actions);
                 } else {
                     same.owner = Some(subtask);
                 }
@@ -252,9 +255,13 @@ impl Literal {
         });
         self.state.stream = Some(Some(subtask));
         actions.push(Action::Assign { subtask, split });
-        for other in self.registered.clone() {
-            if other != subtask && self.rules.others_are_told {
-                self.no_more(other, actions);
+        for reader in self.registered.clone() {
+            let told = match reader == subtask {
+                true => self.rules.its_reader_is_told,
+                false => self.rules.others_are_told,
+            };
+            if told {
+                self.no_more(reader, actions);
             }
         }
         Ok(())
@@ -337,7 +344,7 @@ impl Enumerator for Literal {
         match event {
             ToEnumerator::Report(range) => self.report(subtask, range, &mut actions)?,
             ToEnumerator::Missing { have } => self.missing(subtask, have, &mut actions),
-            ToEnumerator::Request if self.state.stream.is_some() || !self.registered.contains(&subtask) => {}
+            ToEnumerator::Request if !self.listens(subtask) => {}
             ToEnumerator::Request if self.state.planned.is_empty() => {
                 let event = ToReader::NoneNow;
                 actions.push(Action::Send { subtask, event });

@@ -17,6 +17,9 @@ pub type Row = (u8, u8, u64);
 /// Downstream, once the stream of a bounded job has ended.
 pub const STREAMED: Row = (u8::MAX, 0, 0);
 
+/// Where the stream stands behind that row.
+const STREAM_END: Scn = Scn(1 << 40);
+
 /// The database, as far as the model needs one: rows that never change, read at points that only differ in number.
 pub struct Database {
     pub tables: Vec<Arc<TableName>>,
@@ -120,9 +123,6 @@ impl Task {
         if faults.ranges_not_asked_again {
             todo.retain(|todo| !matches!(todo, Todo::Send(ToEnumerator::Missing { .. })));
         }
-        if faults.reports_come_last {
-            todo.sort_by_key(is_report);
-        }
         task.take_todo(todo);
         if faults.reports_before_registration {
             task.outbox.rotate_left(1);
@@ -145,7 +145,7 @@ impl Task {
         let todo = match self.inbox.pop_front() {
             None => return Ok(None),
             Some(ToTask::Barrier(checkpoint)) => return Ok(Some(checkpoint)),
-            Some(ToTask::Split(_)) if self.finished => return Err("a split came to a finished reader".into()),
+            Some(_) if self.finished => return Err("something was sent to a finished reader".into()),
             Some(ToTask::Split(bytes)) => Split::decode(&bytes).and_then(|split| self.state.add_splits(vec![split])),
             Some(ToTask::Event(bytes)) => ToReader::decode(&bytes).and_then(|event| self.state.handle(event)),
             Some(ToTask::NoMoreSplits) => Ok(self.state.no_more_splits()),
@@ -188,7 +188,8 @@ impl Task {
             self.stream(random, config.bounded);
         }
         let held = faults.unacknowledged_ranges_hold_a_reader && self.state.unacknowledged() > 0;
-        self.finished = config.bounded && self.state.is_finished() && !held;
+        let untold = faults.a_reader_finishes_untold && self.log.contains(&STREAMED);
+        self.finished = (self.state.is_finished() || (untold && config.bounded)) && !held;
         Ok(())
     }
 
@@ -300,17 +301,20 @@ impl Task {
             self.state.advance_stream(offset);
         } else if largest.is_some_and(|largest| offset.commit >= largest) {
             self.state.drop_filter();
-        } else if bounded && largest.is_none() && !self.log.contains(&STREAMED) {
-            self.log.push(STREAMED);
+        } else if bounded && largest.is_none() {
+            let end = Position::before(STREAM_END);
+            if offset.commit < end {
+                self.log.push(STREAMED);
+                offset.advance_idle(end, end.scn);
+                self.state.advance_stream(offset);
+            }
             self.state.end_stream();
         }
     }
 
     pub fn idle(&self) -> bool {
-        self.up == Up::Running
-            && self.state.unacknowledged() == 0
-            && self.state.chunks_waiting() == 0
-            && self.pages.is_empty()
+        let done = self.state.unacknowledged() == 0 && self.state.chunks_waiting() == 0 && self.pages.is_empty();
+        self.up == Up::Running && (done || self.finished)
     }
 }
 

@@ -12,8 +12,6 @@ pub enum Forget {
 #[derive(Clone, Copy, PartialEq)]
 pub enum FirmAgain {
     Acknowledge,
-    /// It is kept, but nothing is sent.
-    Silence,
     /// It is like any other overlap.
     Overlap,
 }
@@ -48,6 +46,10 @@ pub struct Rules {
     pub every_table_tiles: bool,
     /// All others are told no-more-splits.
     pub others_are_told: bool,
+    /// The stream's reader is told so behind its split.
+    pub its_reader_is_told: bool,
+    /// Who was told no-more-splits gets no answers any more.
+    pub told_get_no_answers: bool,
     /// Any other overlap is an error.
     pub overlap_is_an_error: bool,
     /// What is restored is firm.
@@ -79,6 +81,8 @@ impl Default for Rules {
             one_stream: true,
             every_table_tiles: true,
             others_are_told: true,
+            its_reader_is_told: true,
+            told_get_no_answers: true,
             overlap_is_an_error: true,
             restored_is_firm: true,
             later_implies_earlier: true,

@@ -9,9 +9,9 @@ fn the_gate_waits_for_every_range_to_be_firm() {
     assigner.snapshot(1);
     let actions = assigner.checkpoint_complete(1).unwrap();
     assert_eq!(streams(&actions).len(), 1);
-    // Acknowledgements come first, and the other reader is told that nothing more comes.
-    assert_eq!(actions[0], acknowledge(0, &finished("T", 0, 10, 5)));
-    assert_eq!(actions[3..], [no_more(1)]);
+    // Acknowledgements come first, and all readers are told that nothing more comes.
+    assert_eq!(actions[0], acknowledge(0, finished("T", 0, 10, 5)));
+    assert_eq!(actions[3..], [no_more(0), no_more(1)]);
     assert!(assigner.is_streaming());
 }
 
@@ -59,9 +59,23 @@ fn a_single_reader_needs_no_firm_ranges() {
     let mut assigner = reported(Settings::new(1, Checkpointing::None));
     assert!(assigner.is_streaming());
     assert_eq!(assigner.progress().provisional, 2);
-    // They become firm behind it, and are acknowledged then.
+    // They become firm behind it; its reader, which may have come to its end, is told nothing.
     assigner.snapshot(1);
-    assert_eq!(assigner.checkpoint_complete(1).unwrap().len(), 2);
+    assert_eq!(assigner.checkpoint_complete(1).unwrap(), []);
+    assert_eq!(assigner.progress().provisional, 0);
+}
+
+#[test]
+fn who_was_told_no_more_splits_is_sent_nothing_that_it_does_not_wait_for() {
+    let mut assigner = streaming(2);
+    // Sent before the reader knew.
+    assert_eq!(assigner.event(1, ToEnumerator::Request).unwrap(), []);
+    assert_eq!(report(&mut assigner, 1, finished("T", 10, END, 7)), []);
+    // Not even when the stream is to be given out again.
+    let stream = Split::Stream(assigner.stream_split().unwrap());
+    assigner.add_splits_back(vec![stream], 0).unwrap();
+    assert_eq!(assigner.event(1, ToEnumerator::Request).unwrap(), []);
+    assert_eq!(report(&mut assigner, 1, finished("T", 10, END, 7)), []);
 }
 
 #[test]
@@ -77,8 +91,8 @@ fn nothing_is_forgotten_while_the_stream_is_out() {
     assert_eq!(assigner.progress().provisional, 2);
     let missing = ToEnumerator::Missing { have: 0 };
     assert_eq!(assigner.event(0, missing).unwrap().len(), 1);
-    let acknowledged = assigner.checkpoint_complete(1).unwrap();
-    assert!(acknowledged.contains(&acknowledge(0, &finished("T", 0, 10, 5))));
+    assert_eq!(assigner.checkpoint_complete(1).unwrap(), []);
+    assert_eq!(assigner.progress().provisional, 0);
     // Another range would be an overlap.
     let other = ToEnumerator::Report(finished("T", 0, 10, 6));
     assert!(assigner.event(0, other).is_err());
@@ -103,7 +117,7 @@ fn a_returned_stream_split_is_thrown_away_and_shuts_the_gate() {
     assert_eq!(assigner.add_splits_back(vec![stream], 0).unwrap(), []);
     assert_eq!(assigner.checkpoint_complete(9).unwrap(), []);
     let actions = assigner.register(0).unwrap();
-    assert_eq!((streams(&actions)[0].0, actions.len()), (0, 1));
+    assert_eq!((streams(&actions)[0].0, &actions[1..]), (0, &[no_more(0)][..]));
 }
 
 #[test]

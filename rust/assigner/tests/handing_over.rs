@@ -76,7 +76,7 @@ fn after_a_restore_everything_is_firm_and_cutting_goes_on() {
     assert_eq!((&*next.table, next.lower), (&name("T"), bounds(20, END).lower));
     restored.register(2).unwrap();
     let again = report(&mut restored, 2, finished("T", 0, 10, 5));
-    assert_eq!(again, [acknowledge(2, &finished("T", 0, 10, 5))]);
+    assert_eq!(again, [acknowledge(2, finished("T", 0, 10, 5))]);
     let actions = restored.event(2, ToEnumerator::Request).unwrap();
     assert_eq!(actions, [assign(2, Split::Chunk(chunk("T", 10, 20)))]);
     // Another log would make nonsense of the points.

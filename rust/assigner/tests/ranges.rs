@@ -92,7 +92,7 @@ fn a_report_is_firm_and_acknowledged_once_a_checkpoint_that_holds_it_is_complete
     assert_eq!(first.checkpoint_complete(4).unwrap().len(), 1);
     // The notice of 2 was lost; that of 3 implies it.
     let actions = assigner.checkpoint_complete(3).unwrap();
-    assert_eq!(actions, [acknowledge(1, &finished("T", 0, 10, 5))]);
+    assert_eq!(actions, [acknowledge(1, finished("T", 0, 10, 5))]);
     assert_eq!(assigner.progress().provisional, 0);
     assert_eq!(assigner.checkpoint_complete(3).unwrap(), []);
 }
@@ -109,7 +109,7 @@ fn nothing_is_sent_to_a_reader_that_is_not_listed() {
     // It reports again after its registration.
     assigner.register(1).unwrap();
     let again = report(&mut assigner, 1, finished("T", 0, 10, 5));
-    assert_eq!(again, [acknowledge(1, &finished("T", 0, 10, 5))]);
+    assert_eq!(again, [acknowledge(1, finished("T", 0, 10, 5))]);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn an_equal_report_of_a_firm_range_is_acknowledged_at_once_and_changes_nothing()
     assigner.checkpoint_complete(1).unwrap();
     let before = assigner.snapshot(2);
     let actions = report(&mut assigner, 0, finished("T", 0, 10, 5));
-    assert_eq!(actions, [acknowledge(0, &finished("T", 0, 10, 5))]);
+    assert_eq!(actions, [acknowledge(0, finished("T", 0, 10, 5))]);
     assert_eq!((assigner.snapshot(3), assigner.progress().provisional), (before, 0));
     // Whoever reported it: its reset forgets nothing.
     assigner.add_splits_back(Vec::new(), 0).unwrap();

@@ -106,6 +106,7 @@ impl ReaderState {
                     }
                     self.stream = Some(Stream { split, ended: false });
                     if self.started {
+                        self.unacknowledged.clear();
                         todo.extend(self.after_ranges());
                     }
                 }
@@ -115,11 +116,15 @@ impl ReaderState {
     }
 
     /// The reader starts (Flink has sent its registration): whatever is not acknowledged is reported again, before
-    /// anything else is sent.
+    /// anything else is sent. Beside the stream split it is dropped then: a state that holds both stands in a checkpoint whose
+    /// enumerator keeps all ranges.
     pub fn start(&mut self) -> Vec<Todo> {
         self.started = true;
         let report = |range: &FinishedRange| Todo::Send(ToEnumerator::Report(range.clone()));
         let mut todo: Vec<_> = self.unacknowledged.values().map(report).collect();
+        if self.stream.is_some() {
+            self.unacknowledged.clear();
+        }
         todo.extend(self.after_ranges());
         todo
     }
@@ -273,13 +278,15 @@ impl ReaderState {
         }
     }
 
-    /// Whether nothing is left to do. Ranges that still wait for their acknowledgement do not hold a reader: it is told
-    /// that there are no more splits, or given the stream split, once they are all safe.
+    /// Whether nothing is left to do. A reader waits to be told that there are no more splits, because an event on its way
+    /// to a task that is gone fails the job; ranges that still wait for their acknowledgement do not hold it: by then they
+    /// are all safe.
     pub fn is_finished(&self) -> bool {
-        match &self.stream {
+        let done = match &self.stream {
             Some(stream) => stream.ended,
-            None => self.no_more_splits && self.chunks.is_empty() && self.pages.is_empty(),
-        }
+            None => self.chunks.is_empty() && self.pages.is_empty(),
+        };
+        done && self.no_more_splits
     }
 
     /// How many chunks wait to be begun.

@@ -302,10 +302,31 @@ fn a_reader_finishes_without_acknowledgements_but_not_with_rows_left() {
     state.page_done(page).unwrap();
     assert!(state.is_finished() && state.unacknowledged() == 1);
     assert!(!started(Vec::new()).is_finished());
-    // With the stream it finishes at the stream's end, whatever it is told.
+    // With the stream it finishes at the stream's end, once it was told: before, an event might be on its way to it.
     let mut state = started(vec![Split::Stream(stream(0, Vec::new()))]);
     state.no_more_splits();
     assert!(!state.is_finished());
     state.end_stream();
     assert!(state.is_finished());
+    let mut state = started(vec![Split::Stream(stream(0, Vec::new()))]);
+    state.end_stream();
+    assert!(!state.is_finished());
+    state.no_more_splits();
+    assert!(state.is_finished());
+}
+
+#[test]
+fn the_stream_split_stands_for_the_acknowledgements() {
+    let owed = || Split::Finished(finished(None, None, 3));
+    let split = || Split::Stream(stream(0, Vec::new()));
+    let mut state = started(vec![owed()]);
+    state.add_splits(vec![split()]).unwrap();
+    assert_eq!((state.unacknowledged(), state.snapshot()), (0, vec![split()]));
+    let mut state = ReaderState::new();
+    state.add_splits(vec![split(), owed()]).unwrap();
+    let again = report(finished(None, None, 3));
+    assert_eq!(
+        (state.start(), state.unacknowledged()),
+        (vec![again, Todo::OpenStream], 0)
+    );
 }

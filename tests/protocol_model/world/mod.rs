@@ -3,7 +3,7 @@
 //! flight; a reader dies, which is noticed later (until then what is sent to it is lost, afterwards sending fails), and is
 //! restored to the newest completed checkpoint, notified or not; what was assigned after it comes back, or an empty list;
 //! one reader, several or all of them without the enumerator; global restores with another parallelism; notices late or
-//! lost; two checkpoints at once; aborts; finished tasks without state.
+//! lost; two checkpoints at once; aborts; finished tasks without state, to which nothing can be sent.
 
 mod checkpoints;
 mod invariants;
@@ -68,10 +68,10 @@ impl Default for Config {
 pub struct Faults {
     pub no_second_report: bool,
     pub ranges_not_asked_again: bool,
-    pub reports_come_last: bool,
     pub reports_before_registration: bool,
     pub stream_reads_before_all_ranges: bool,
     pub unacknowledged_ranges_hold_a_reader: bool,
+    pub a_reader_finishes_untold: bool,
     pub report_before_the_rows: bool,
     pub pages_are_out_whole_or_not: bool,
     pub rest_is_forgotten: bool,
