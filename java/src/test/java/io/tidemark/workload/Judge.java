@@ -24,13 +24,20 @@ public final class Judge {
   private static final BinaryOperator<String> PLAIN = (type, text) -> text;
   private final String slot;
 
+  /** What the names of the server's own functions begin with. */
+  private final String prefix;
+
   /** Makes the slot; every change from now on is judged. */
   public Judge(Connection connection, String slot) throws SQLException {
     this.slot = slot;
     try (Statement statement = connection.createStatement()) {
+      try (ResultSet row = statement.executeQuery("SELECT to_regclass('sys_class') IS NOT NULL")) {
+        row.next();
+        prefix = row.getBoolean(1) ? "sys_" : "pg_";
+      }
       statement.execute("ALTER TABLE \"BIZ\".\"ORDERS\" REPLICA IDENTITY FULL");
       statement.execute(
-          "SELECT pg_create_logical_replication_slot('" + slot + "', 'test_decoding')");
+          "SELECT " + prefix + "create_logical_replication_slot('" + slot + "', 'test_decoding')");
     }
   }
 
@@ -58,7 +65,9 @@ public final class Judge {
     try (Statement statement = connection.createStatement();
         ResultSet row =
             statement.executeQuery(
-                "SELECT xid::text, data, (lsn - '0/0')::text FROM pg_logical_slot_get_changes('"
+                "SELECT xid::text, data, (lsn - '0/0')::text FROM "
+                    + prefix
+                    + "logical_slot_get_changes('"
                     + slot
                     + "', NULL, NULL)")) {
       while (row.next()) {

@@ -35,7 +35,7 @@ public final class OrdersTable {
           "CREATE TABLE "
               + QUOTED
               + " (\"ID\" BIGINT PRIMARY KEY, \"CUSTOMER\" VARCHAR(40), \"AMOUNT\" DECIMAL(12,2),"
-              + " \"NOTE\" VARCHAR(200), \"ORDERED\" DATE, \"CHANGED\" TIMESTAMP(6))");
+              + " \"NOTE\" VARCHAR(200), \"ORDERED\" pg_catalog.date, \"CHANGED\" TIMESTAMP(6))");
     }
     fill(connection, rows);
   }
@@ -58,7 +58,7 @@ public final class OrdersTable {
   public static String rows(String first, String last) {
     return "SELECT n, 'customer ' || n % 9973, (n * 7919 % 1000000) / 100.0,"
         + " CASE WHEN n % 5 = 0 THEN NULL ELSE 'it''s order ' || n || ' ' || repeat('x', (n % 40)::int) END,"
-        + " DATE '2024-01-01' + (n % 900)::int, TIMESTAMP '2024-01-01 00:00:00' + n * INTERVAL '1.000001 s'"
+        + " TIMESTAMP '2024-01-01 00:00:00' + (n % 900)::int * INTERVAL '1 day', TIMESTAMP '2024-01-01 00:00:00' + n * INTERVAL '1.000001 s'"
         + " FROM generate_series("
         + first
         + ", "

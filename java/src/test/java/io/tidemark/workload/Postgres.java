@@ -2,6 +2,10 @@ package io.tidemark.workload;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -11,21 +15,28 @@ import java.util.stream.Collectors;
  * database).
  */
 public final class Postgres implements AutoCloseable {
-  private static final String DATABASE = "plain";
+  private static final String PLAIN = "plain";
   private final ServerScript server;
+  private final String database;
 
-  private Postgres(ServerScript server) {
+  private Postgres(ServerScript server, String database) {
     this.server = server;
+    this.database = database;
   }
 
   /** Starts one on a free port; it ends with this process at the latest. */
   public static Postgres start() throws IOException {
-    return new Postgres(ServerScript.start("kingbase/face.sh", Map.of()));
+    return new Postgres(ServerScript.start("kingbase/face.sh", Map.of()), PLAIN);
+  }
+
+  /** The database of the same server that has the face of KingbaseES. */
+  public Postgres face() {
+    return new Postgres(server, server.value("DATABASE"));
   }
 
   /** As the owner of the tables. */
   public String jdbcUrl() {
-    return server.jdbcUrl(DATABASE);
+    return server.jdbcUrl(database);
   }
 
   /**
@@ -38,7 +49,7 @@ public final class Postgres implements AutoCloseable {
     options.put("port", server.value("PORT"));
     options.put("username", server.value("USER"));
     options.put("password", server.value("PASSWORD"));
-    options.put("database-name", DATABASE);
+    options.put("database-name", database);
     return options;
   }
 
@@ -47,6 +58,22 @@ public final class Postgres implements AutoCloseable {
     return options.entrySet().stream()
         .map(option -> "'" + option.getKey() + "' = '" + option.getValue() + "'")
         .collect(Collectors.joining(", ", "WITH (", ")"));
+  }
+
+  /** Drops a schema, and all slots of the database once nobody uses them any more. */
+  public void clear(String schema) throws SQLException {
+    String names = database.equals(PLAIN) ? "pg_" : "sys_";
+    try (Connection connection = DriverManager.getConnection(jdbcUrl());
+        Statement statement = connection.createStatement()) {
+      statement.execute("DROP SCHEMA \"" + schema + "\" CASCADE");
+      statement.execute(
+          ("DO $$ BEGIN FOR n IN 1 .. 600 LOOP"
+                  + " PERFORM @drop_replication_slot(slot_name) FROM @replication_slots"
+                  + " WHERE database = current_database() AND NOT active AND NOT temporary;"
+                  + " EXIT WHEN NOT EXISTS (SELECT FROM @replication_slots WHERE database = current_database());"
+                  + " PERFORM @sleep(0.1); END LOOP; END $$")
+              .replace("@", names));
+    }
   }
 
   /** Its data directory. */
