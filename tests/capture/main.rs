@@ -15,6 +15,7 @@ mod hung;
 mod job;
 mod keyless;
 mod keys;
+mod kinds;
 mod lob;
 mod offsets;
 mod partitions;

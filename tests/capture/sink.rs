@@ -1,6 +1,6 @@
 //! Rows as they come out, and a sink that takes a changelog at its word.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 use tidemark::reader::batch::Batch;
@@ -142,7 +142,13 @@ impl Sink {
                 _ if self.keyless => {}
                 "ddl" => {
                     if row.v.starts_with("truncate") {
-                        self.table.clear();
+                        let of_it: HashSet<i64> = self
+                            .log
+                            .iter()
+                            .filter(|other| other.table == row.table)
+                            .map(|other| other.id)
+                            .collect();
+                        self.table.retain(|id, _| !of_it.contains(id));
                     }
                 }
                 // Columns may have come and gone since.

@@ -56,7 +56,7 @@ fn write(writer: &mut Writer, mut rng: Rng, name: &str, words: Words, stop: &Ato
 }
 
 /// Stops the writers, also when the test fails.
-struct Stop<'a>(&'a AtomicBool);
+pub struct Stop<'a>(pub &'a AtomicBool);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
@@ -132,7 +132,7 @@ fn run_with(source: &Source, seed: u64, words: Words, later: bool, ddl: bool) {
 }
 
 /// The range of seeds that `TIDEMARK_SEEDS` asks for, as 5..20, or the usual ones.
-fn seeds(usual: Range<u64>) -> Range<u64> {
+pub fn seeds(usual: Range<u64>) -> Range<u64> {
     let Ok(asked) = std::env::var("TIDEMARK_SEEDS") else {
         return usual;
     };
