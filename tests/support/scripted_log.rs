@@ -4,6 +4,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use tidemark::catalog::{Table, TableVersion};
 use tidemark::dialect::dameng::Dameng;
 use tidemark::dialect::mining::Mining;
 use tidemark::error::{Error, ErrorKind, Result};
@@ -24,6 +25,8 @@ pub struct Line {
     pub table: &'static str,
     pub row_id: String,
     pub object: u64,
+    /// The number of the shape that the table had.
+    pub version: u32,
     pub redo: Option<Vec<u8>>,
     pub rs_id: String,
     pub ssn: u32,
@@ -48,6 +51,7 @@ impl Line {
             table: "",
             row_id: String::new(),
             object: 0,
+            version: 0,
             redo: None,
             rs_id: format!("0x{scn:08x}"),
             ssn: 0,
@@ -123,6 +127,8 @@ pub struct Script {
     pub setups: usize,
     /// What is noted of the log by the server's clock.
     pub times: Vec<(String, u64)>,
+    /// The one table as the dictionary has it, for a server that can be asked.
+    pub today: Option<Table>,
 }
 
 #[derive(Clone)]
@@ -158,6 +164,7 @@ impl ScriptedLog {
             unlogged: false,
             setups: 0,
             times: Vec::new(),
+            today: None,
         })))
     }
 
@@ -346,7 +353,7 @@ impl LogSource for ScriptedLog {
                 table: line.table.as_bytes(),
                 row_id: line.row_id.as_bytes(),
                 object_id: line.object,
-                object_version: 0,
+                object_version: line.version,
                 redo: line.redo.as_deref(),
                 rs_id: line.rs_id.as_bytes(),
                 ssn: line.ssn,
@@ -356,6 +363,15 @@ impl LogSource for ScriptedLog {
             })?;
         }
         Ok(())
+    }
+
+    fn versions(&mut self, _: &[u64]) -> Result<Option<Vec<TableVersion>>> {
+        let today = &self.script().today;
+        Ok(today.as_ref().map(|table| vec![TableVersion::of(table)]))
+    }
+
+    fn shape(&mut self, _: u32) -> Result<Option<Table>> {
+        Ok(self.script().today.clone())
     }
 
     fn missing_file(&self, error: &Error) -> Option<MissingFile> {

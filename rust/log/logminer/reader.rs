@@ -43,6 +43,8 @@ pub struct Settings {
     pub on_lost_start: OnFault,
     /// How long a file that should be there may be missing before that is an error.
     pub missing_patience: Duration,
+    /// How long the log's end may stand still where more of it is needed, before it is switched and before that is an error.
+    pub log_end_patience: Duration,
     /// Whether texts with apostrophes that were not doubled are read by guess.
     pub lenient: bool,
     /// `server-time-zone`
@@ -69,6 +71,7 @@ impl Default for Settings {
             on_mismatch: OnFault::Fail,
             on_lost_start: OnFault::Fail,
             missing_patience: Duration::ZERO,
+            log_end_patience: Duration::from_secs(30),
             lenient: false,
             zone: Zone::UTC,
             undo: Form::Unknown,
@@ -383,18 +386,22 @@ impl<S: LogSource> LogMinerReader<S> {
     fn look_ahead(&mut self) -> Result<bool> {
         let mut ahead = match self.ahead.take() {
             Some(ahead) => ahead,
-            None => Ahead {
-                windows: Windows::new(self.windows.at(), self.settings.window_bytes),
+            None => Ahead::new(
+                Windows::new(self.windows.at(), self.settings.window_bytes),
                 // The statements stand in front of this: their effects have been seen.
-                end: self.source.visible_end()?,
-                shapes: self.decoder.shapes(),
-            },
+                self.source.visible_end()?,
+                self.decoder.shapes(),
+            ),
         };
         let archives = Archives::avoiding(self.source.archives()?, &self.missing.unreadable);
         let window = match ahead.windows.plan(&archives, self.progress.complete_to) {
             Ok(Some(window)) => window,
             Ok(None) => {
                 let found = ahead.is_over(Some(archives.end()));
+                let settings = &self.settings;
+                if !found && ahead.wait(archives.end(), settings.log_end_patience, settings.may_switch)? {
+                    self.push()?;
+                }
                 self.end_ahead(ahead, found);
                 return Ok(found);
             }
