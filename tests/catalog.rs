@@ -109,6 +109,7 @@ fn look(stand_in: &StandIn, schema: &str, table: &str) -> Result<Found> {
     let wanted = TablePatterns {
         schema: NamePattern::parse(schema).unwrap(),
         table: NamePattern::parse(table).unwrap(),
+        but: Vec::new(),
     };
     find(&mut stand_in.connect(), &Dameng, &wanted)
 }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use regex::{Regex, RegexBuilder};
 
+use crate::split::TableName;
+
 /// `schema-name` or `table-name`.
 #[derive(Clone, Debug)]
 pub struct NamePattern {
@@ -64,11 +66,16 @@ pub struct TablePatterns {
     pub schema: NamePattern,
     /// `table-name`
     pub table: NamePattern,
+    /// Tables that are never captured, whatever the patterns say.
+    pub but: Vec<TableName>,
 }
 
 impl TablePatterns {
     /// How a table's two names stand to the patterns.
     pub fn fit(&self, schema: &str, table: &str, case: NameCase) -> Fit {
+        if (self.but.iter()).any(|but| but.schema == schema && but.name == table) {
+            return Fit::No;
+        }
         self.schema.fit(schema, case).min(self.table.fit(table, case))
     }
 }

@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 use crate::catalog::pattern::{NamePattern, TablePatterns};
 use crate::config::form::{FormName, form, refuse_columns, upsert_key};
 use crate::config::options::Of;
-pub use crate::config::slots::SlotConfig;
 use crate::config::slots::slots;
+pub use crate::config::slots::{DdlCapture, SlotConfig};
 use crate::config::values::Options;
 use crate::dialect::slots::parse_lsn;
 use crate::error::{Error, ErrorKind, Result};
@@ -254,6 +254,10 @@ impl Config {
         declared.map(DeclaredColumn::kind).try_for_each(|kind| kind.map(drop))?;
         refuse_columns(json.form, json.columns.is_some())?;
         let form = form(json.form, &options, connector)?;
+        let slot = match connector.family() {
+            Of::Slots => Some(slots(&options)?),
+            Of::Mining | Of::Every => None,
+        };
         let config = Config {
             connector,
             hostname: options.text("hostname")?,
@@ -266,6 +270,7 @@ impl Config {
             tables: TablePatterns {
                 schema: names(&options, "schema-name")?,
                 table: names(&options, "table-name")?,
+                but: slot.iter().flat_map(SlotConfig::never_captured).collect(),
             },
             startup: startup(&options, connector)?,
             chunk_rows: options.integer("scan.incremental.snapshot.chunk.size")? as usize,
@@ -288,10 +293,7 @@ impl Config {
                 on_mismatch: on_fault(&options, "log.on-dictionary-mismatch")?,
                 fragment_rows: options.integer("transaction.fragment.rows")? as usize,
             },
-            slot: match connector.family() {
-                Of::Slots => Some(slots(&options)?),
-                Of::Mining | Of::Every => None,
-            },
+            slot,
             on_value_error: match options.says("value.on-error", "null")? {
                 true => OnValueError::Null,
                 false => OnValueError::Fail,

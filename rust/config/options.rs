@@ -424,6 +424,22 @@ pub const OPTIONS: &[OptionSpec] = &[
               that it lacks; with `test_decoding` there is none.",
     },
     OptionSpec {
+        name: "ddl.capture",
+        of: Of::Slots,
+        kind: OptionKind::Choice(&["off", "on"]),
+        default: Default::Text("off"),
+        doc: "Whether what becomes of tables is captured: a job that begins makes table `tidemark.trep_sync_ddl` and the event triggers \
+              that write DDL statements into it where they are not there (which a superuser alone may), and reads them back in order.",
+    },
+    OptionSpec {
+        name: "ddl.table",
+        of: Of::Slots,
+        kind: OptionKind::Text,
+        default: Default::None,
+        doc: "A table of DDL statements that is there already, as `schema.table`: Kingbase FlySync's, whose columns `tg_tag`, \
+              `search_path` and `command` are read, or `tidemark.trep_sync_ddl` where a DBA has made it.",
+    },
+    OptionSpec {
         name: "scan.lsn-commit.checkpoints-num-delay",
         of: Of::Slots,
         kind: OptionKind::Integer { min: 1, max: 1_000 },

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::options::{Default, OPTIONS, Of, OptionKind, find};
 use super::*;
+use crate::split::TableName;
 
 fn minimal() -> Value {
     json!({
@@ -301,10 +302,35 @@ fn options_of_slots_are_those_connectors_alone() {
         (mode("timestamp"), "does not have"),
         (mode("specific-offset"), "must be set where"),
         (("odbc.Database", "x".to_owned()), "is set by 'database-name'"),
+        (("ddl.capture", "true".to_owned()), "must be one of 'off', 'on'"),
+        (("ddl.table", "ddl_log".to_owned()), "must be schema.table"),
     ] {
         let error = slots(&[(refused.0, &refused.1)]).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
+    let ddl = |options: &[(&str, &str)]| slots(options).map(|config| (config.slot.unwrap().ddl, config.tables.but));
+    let own = TableName {
+        schema: "tidemark".into(),
+        name: "trep_sync_ddl".into(),
+    };
+    let theirs = TableName {
+        schema: "Fly".into(),
+        name: "ddl".into(),
+    };
+    assert_eq!(ddl(&[]).unwrap(), (DdlCapture::Off, vec![own.clone()]));
+    let (capture, but) = ddl(&[("ddl.capture", "on")]).unwrap();
+    assert_eq!((capture.table(), &but[0]), (Some(own.clone()), &own));
+    assert_eq!(
+        ddl(&[("ddl.capture", "off"), ("ddl.table", "\"Fly\".DDL")]).unwrap(),
+        (DdlCapture::Table(theirs.clone()), vec![own, theirs])
+    );
+    let error = ddl(&[("ddl.capture", "on"), ("ddl.table", "a.b")])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("option 'ddl.table'") && error.contains("set one of the two"),
+        "{error}"
+    );
     let error = with("scan.startup.specific-offset.lsn", "16/").unwrap_err().to_string();
     assert!(error.contains("must be an LSN"), "{error}");
     let start = with("scan.startup.specific-offset.lsn", "16/B374D848").unwrap().startup;

@@ -1,11 +1,12 @@
 //! A database whose log is read through a logical slot.
 
+mod ddl;
 mod setup;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::config::{Config, SlotConfig, StartupMode};
+use crate::config::{Config, DdlCapture, SlotConfig, StartupMode};
 use crate::database::connections::Connections;
 use crate::database::tables::{Tables, listed};
 use crate::dialect::Endpoint;
@@ -228,7 +229,7 @@ impl Capture for Captured {
                 slot: slot.name.clone(),
                 publications: vec![slot.publication.clone()],
                 exclusive: true,
-                ddl_table: None,
+                ddl_table: slot.ddl.table(),
                 look_every: LOOK_EVERY,
                 batch_changes: CALL_CHANGES,
                 patience: COPY_PATIENCE,
@@ -275,22 +276,32 @@ struct Surveyed {
 }
 
 impl Surveyed {
-    /// Makes what is missing: the publication before the slot, since a slot sees no publication that is younger than itself.
+    /// Makes what is missing: the publication before the slot, since a slot sees no publication that is younger than itself. A
+    /// job that goes on has all but what its options say anew of DDL statements.
     fn prepare(&mut self, is_new: bool) -> Result<()> {
         let slot = &self.database.slot;
-        let names: Vec<TableName> = self.tables.names().iter().map(|name| (**name).clone()).collect();
+        let mut names: Vec<TableName> = match is_new {
+            true => self.tables.names().iter().map(|name| (**name).clone()).collect(),
+            false => Vec::new(),
+        };
         let connection = self.tables.connection();
         let query = self.statements.system_identifier();
         let rows = connection.rows(&query.sql, &query.columns)?;
         let number = rows.first().and_then(|row| row.first()).and_then(Field::int);
         let unknown = || ErrorKind::Internal("the server does not say which log it has".into());
         self.incarnation = Incarnation(number.ok_or_else(unknown)? as u64);
-        if !is_new {
+        if slot.ddl == DdlCapture::Own {
+            ddl::install(connection, &self.statements)?;
+        }
+        names.extend(slot.ddl.table());
+        if names.is_empty() {
             return Ok(());
         }
         let found = slot::status(connection, &self.statements, &slot.name)?;
         let plugin = match &found {
             Some(found) => found.plugin.clone().unwrap_or_default(),
+            // Whoever needs it will say that it is gone.
+            None if !is_new => return Ok(()),
             None => setup::plugin(&self.database, &self.dialect, &self.statements)?,
         };
         let mut published = false;
@@ -304,7 +315,7 @@ impl Surveyed {
         };
         // What stands in front of a publication cannot be read with it any more, and a job that begins anew needs none of
         // it.
-        if published && self.database.config.startup != StartupMode::Log(LogStart::Committed) {
+        if is_new && published && self.database.config.startup != StartupMode::Log(LogStart::Committed) {
             slot::advance(connection, &self.statements, &slot.name, found.log_end)?;
         }
         Ok(())

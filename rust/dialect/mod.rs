@@ -4,6 +4,7 @@
 pub mod by_key;
 mod column_type;
 pub mod dameng;
+pub mod ddl_capture;
 pub mod kingbase;
 mod literal;
 pub mod mining;

@@ -141,7 +141,8 @@ impl Sink {
             match row.kind {
                 _ if self.keyless => {}
                 "ddl" => {
-                    if row.v.starts_with("truncate") {
+                    let statement = row.v.to_lowercase();
+                    if statement.starts_with("truncate") || statement.starts_with("drop table") {
                         let of_it: HashSet<i64> = self
                             .log
                             .iter()

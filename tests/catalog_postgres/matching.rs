@@ -12,6 +12,7 @@ fn look(schema: &str, table: &str) -> Result<Found> {
     let wanted = TablePatterns {
         schema: NamePattern::parse(schema).unwrap(),
         table: NamePattern::parse(table).unwrap(),
+        but: Vec::new(),
     };
     find(&mut connect(shared()), &*dialect(), &wanted)
 }

@@ -126,9 +126,8 @@ fn rows_that_share_an_lsn_are_told_apart_and_a_restart_skips_none() {
         let all = slot.read();
         assert_eq!(all.transactions.len(), 4, "{plugin}");
         let copied = &all.transactions[3];
-        let lsn = copied.places[0].0;
-        let root = u64::from(slot.tables[0].table.object_id as u32);
-        let expected: Vec<(u64, u64, u32)> = (0..5).map(|nth| (lsn, root, nth)).collect();
+        let (lsn, table, _) = copied.places[0];
+        let expected: Vec<(u64, u64, u32)> = (0..5).map(|nth| (lsn, table, nth)).collect();
         assert_eq!(copied.places, expected, "{plugin}: rows of one COPY share an LSN");
         // From behind each of the transactions on come those behind it, as they were.
         for (number, seen) in all.transactions.iter().enumerate() {

@@ -19,6 +19,7 @@ mod support;
 #[path = "../capture/watch.rs"]
 mod watch;
 
+mod ddl;
 mod setup;
 mod startup;
 mod workload;

@@ -22,8 +22,13 @@ pub const PLUGINS: [&str; 2] = ["pgoutput", "test_decoding"];
 impl Source {
     /// On the server that the tests share, with rows 1, 2, … up to `rows`, each of value `v`.
     pub fn shared(schema: &str, plugin: &'static str, rows: u64) -> Source {
+        Source::on(shared(), schema, plugin, rows)
+    }
+
+    /// The same on another server.
+    pub fn on(server: &'static Server, schema: &str, plugin: &'static str, rows: u64) -> Source {
         let source = Source {
-            server: shared(),
+            server,
             schema: format!("{schema}_{plugin}"),
             plugin,
         };
@@ -71,7 +76,28 @@ impl Source {
         self.try_config(options).unwrap()
     }
 
+    /// A job of the DataStream API, by its form: all columns of the table.
+    pub fn config_whole(&self, form: &str, options: &[(&str, Value)]) -> Arc<Config> {
+        self.config_in(form, options, None).unwrap()
+    }
+
     pub fn try_config(&self, options: &[(&str, Value)]) -> tidemark::error::Result<Arc<Config>> {
+        let columns = json!([
+            {"name": "ID", "type": "BIGINT", "nullable": false},
+            {"name": "V", "type": "STRING"},
+            {"name": "at", "type": "BIGINT", "metadata": "scn"},
+            {"name": "by", "type": "BIGINT", "metadata": "transaction_id"},
+            {"name": "of", "type": "STRING", "metadata": "table_name", "nullable": false},
+        ]);
+        self.config_in("rows", options, Some(columns))
+    }
+
+    fn config_in(
+        &self,
+        form: &str,
+        options: &[(&str, Value)],
+        columns: Option<Value>,
+    ) -> tidemark::error::Result<Arc<Config>> {
         let mut all = Map::new();
         for (name, value) in [
             ("hostname", json!(self.server.host())),
@@ -92,18 +118,15 @@ impl Source {
                 value => all.insert((*name).to_owned(), value.clone()),
             };
         }
-        let json = json!({
+        let mut json = json!({
             "connector": "postgres-slot-cdc",
             "options": all,
-            "columns": [
-                {"name": "ID", "type": "BIGINT", "nullable": false},
-                {"name": "V", "type": "STRING"},
-                {"name": "at", "type": "BIGINT", "metadata": "scn"},
-                {"name": "by", "type": "BIGINT", "metadata": "transaction_id"},
-                {"name": "of", "type": "STRING", "metadata": "table_name", "nullable": false},
-            ],
             "checkpointing": "aligned",
+            "form": form,
         });
+        if let Some(columns) = columns {
+            json["columns"] = columns;
+        }
         Config::from_json(&json.to_string()).map(Arc::new)
     }
 }

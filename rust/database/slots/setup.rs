@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::catalog::{Found, Table};
 use crate::config::Config;
 use crate::database::setup::{check_tables, missing};
-use crate::database::slots::SlotDatabase;
+use crate::database::slots::{SlotDatabase, ddl};
 use crate::dialect::postgres::Postgres;
 use crate::dialect::slots::{Slots, Statements};
 use crate::dialect::visibility::Visibility;
@@ -42,6 +42,13 @@ pub(super) fn check(
         faults.extend(fits(database, found));
     }
     faults.extend(rights(connection, dialect)?);
+    let plugin = slot
+        .and_then(|slot| slot.plugin)
+        .or_else(|| database.slot.plugin.clone());
+    // Without a plugin by name the first that the server has is taken.
+    let is_published = plugin.is_none_or(|plugin| plugin == "pgoutput");
+    let capture = &database.slot.ddl;
+    faults.extend(ddl::check(connection, (&**dialect, statements), capture, is_published)?);
     let config = &database.config;
     let of_table = |connection: &mut Connection, table: &Table| identity(connection, dialect, config, table);
     check_tables(connection, &**dialect, (config, state), (faults, false), &mut {

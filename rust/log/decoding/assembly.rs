@@ -10,7 +10,7 @@ use crate::log::decoding::ddl_table::Record;
 use crate::log::decoding::layout::Kind;
 use crate::log::decoding::plugin::{AnyPlugin, Begin, Event, Plugin, Row, TableRef};
 use crate::log::decoding::session::SlotRow;
-use crate::log::decoding::statements::Effect;
+use crate::log::decoding::statements::{Effect, Told};
 use crate::log::decoding::tables::{Asked, Tables};
 use crate::log::{Change, Changes, Fragment, FragmentLimit, LogEvent, SchemaEvent, TransactionHead};
 use crate::position::{CommitPosition, Place, Position, Scn, Xid};
@@ -71,9 +71,9 @@ struct Open {
     begun: bool,
     /// The number of the next fragment.
     number: u32,
-    last: Place,
-    /// The tags and effects of captured statements that went on.
-    told: Vec<(String, Effect)>,
+    /// Where records stand that went on last, and how many of each table do.
+    last: (Scn, Vec<(u64, u32)>),
+    told: Told,
 }
 
 /// Puts transactions together.
@@ -213,8 +213,8 @@ impl Assembly {
             pass: 0,
             begun: false,
             number: 0,
-            last: Place::default(),
-            told: Vec::new(),
+            last: Default::default(),
+            told: Told::default(),
         });
         Ok(())
     }
@@ -289,18 +289,31 @@ impl Assembly {
 
     /// Where a record stands, counted among those of its table at its LSN.
     fn place(&mut self, table: u32, lsn: u64) -> Place {
-        let root = self.tables.root(table);
+        let table = self.tables.place(table);
         let Some(open) = &mut self.open else {
             return Place::default();
         };
-        let again = (open.last.scn, open.last.table) == (Scn(lsn), root);
-        open.last = Place {
-            scn: Scn(lsn),
-            table: root,
-            nth: if again { open.last.nth + 1 } else { 0 },
-            ..Place::default()
+        let (scn, counts) = &mut open.last;
+        if *scn != Scn(lsn) {
+            *scn = Scn(lsn);
+            counts.clear();
+        }
+        let nth = match counts.iter_mut().find(|(of, _)| *of == table) {
+            Some((_, count)) => {
+                *count += 1;
+                *count
+            }
+            None => {
+                counts.push((table, 0));
+                0
+            }
         };
-        open.last
+        Place {
+            scn: Scn(lsn),
+            table,
+            nth,
+            ..Place::default()
+        }
     }
 
     /// Notes which shape a table's rows in the fragment have.
@@ -343,16 +356,11 @@ impl Assembly {
     /// A captured statement.
     fn statement(&mut self, row: &Row<'_>, lsn: u64, asked: &mut dyn Asked, out: &mut VecDeque<Ready>) -> Result<()> {
         let record = Record::read(&row.new, self.tables.ddl_columns())?;
-        for effect in self.tables.effects(&record, lsn) {
-            let Some(open) = &mut self.open else { break };
-            let told = (record.tag.clone(), effect);
-            if open.told.contains(&told) {
-                continue;
-            }
-            open.told.push(told.clone());
-            let Effect {
-                table, kind, statement, ..
-            } = told.1;
+        let Some(record) = self.open.as_mut().and_then(|open| open.told.sift(record)) else {
+            return Ok(());
+        };
+        for effect in self.tables.effects(&record, lsn, asked)? {
+            let Effect { table, kind, statement } = effect;
             let shape = match kind {
                 ChangeKind::Drop => None,
                 ChangeKind::Truncate => Some(self.tables.captured(table).clone()),

@@ -103,65 +103,126 @@ impl Record {
         Ok(record)
     }
 
-    /// What the text says, for a table that has no column for what was done: the statements about tables.
-    pub(super) fn statements(&self) -> Vec<Statement> {
+    /// What the text says, for a table that has no column for what was done: the statements about tables; `None` if there
+    /// must be some, and the text has them not.
+    pub(super) fn statements(&self) -> Option<Vec<Statement>> {
         let wanted = match self.tag.as_str() {
             "CREATE TABLE" => "CREATE",
             "ALTER TABLE" => "ALTER",
             "DROP TABLE" => "DROP",
-            _ => return Vec::new(),
+            _ => return Some(Vec::new()),
         };
         let mut found = Vec::new();
-        for statement in split(&self.command) {
-            let kind = ChangeKind::of(statement);
-            let mut words = Words::of(statement);
+        for text in split(&self.command) {
+            let mut kind = ChangeKind::of(text);
+            let mut words = Words::of(text);
             if kind == ChangeKind::Other || words.keyword().as_deref() != Some(wanted) {
                 continue;
             }
-            let names = self.named(&mut words);
+            words = behind_table(words);
+            let mut tables = vec![self.name(&mut words)];
+            let mut rest = words.clone();
+            while kind == ChangeKind::Drop && rest.next() == Some(Word::Other(",")) {
+                tables.push(self.name(&mut rest));
+            }
+            let mut becomes = Becomes::default();
+            let mut detached = Vec::new();
+            let next: [Option<String>; 2] = [words.keyword(), words.keyword()];
+            match [next[0].as_deref(), next[1].as_deref()] {
+                [Some("RENAME"), Some("TO" | "AS")] => becomes.name = words.next().as_ref().and_then(folded),
+                [Some("SET"), Some("SCHEMA")] => {
+                    becomes.schema = words.next().as_ref().and_then(folded);
+                    kind = ChangeKind::Rename;
+                }
+                [Some("DETACH"), Some("PARTITION")] => detached = self.name(&mut words),
+                _ => {}
+            }
             found.push(Statement {
-                text: statement.trim().to_owned(),
+                text: text.trim().to_owned(),
                 kind,
-                names,
+                tables,
+                becomes,
+                detached,
             });
         }
-        found
+        (!found.is_empty()).then_some(found)
     }
 
-    /// The tables that a statement names behind its first word.
-    fn named(&self, words: &mut Words<'_>) -> Vec<(String, String)> {
-        let fold = |word: &Word<'_>| match word {
-            // A bare name is folded one way or the other.
-            Word::Bare(word) => Some(word.to_lowercase()),
-            Word::Quoted(word) => Some(word.to_string()),
-            Word::Other(_) => None,
-        };
-        let passed = ["TABLE", "IF", "NOT", "EXISTS", "ONLY"];
-        let mut words =
-            words.skip_while(|word| matches!(word, Word::Bare(word) if passed.contains(&&*word.to_ascii_uppercase())));
+    /// The names that a name at hand may mean.
+    fn name(&self, words: &mut Words<'_>) -> Vec<Named> {
         let mut parts: Vec<String> = Vec::new();
-        while let Some(part) = words.next().as_ref().and_then(fold) {
+        while let Some(part) = words.next().as_ref().and_then(folded) {
             parts.push(part);
-            if !matches!(words.next(), Some(Word::Other("."))) {
+            let mut ahead = words.clone();
+            if ahead.next() != Some(Word::Other(".")) {
                 break;
             }
+            *words = ahead;
         }
         let Some(name) = parts.pop() else { return Vec::new() };
         if let Some(schema) = parts.pop() {
             return vec![(schema, name)];
         }
-        let path = Words::of(&self.search_path).filter_map(|word| fold(&word));
+        let path = Words::of(&self.search_path).filter_map(|word| folded(&word));
         path.map(|schema| (schema, name.clone())).collect()
     }
 }
 
-/// A statement about a table.
+/// A bare name is folded one way or the other.
+fn folded(word: &Word<'_>) -> Option<String> {
+    match word {
+        Word::Bare(word) => Some(word.to_lowercase()),
+        Word::Quoted(word) => Some(word.to_string()),
+        Word::Other(_) => None,
+    }
+}
+
+/// Passes over what stands between a statement's first word and the table's name.
+fn behind_table(mut words: Words<'_>) -> Words<'_> {
+    const PASSED: [&str; 12] = [
+        "TABLE",
+        "IF",
+        "NOT",
+        "EXISTS",
+        "ONLY",
+        "OR",
+        "REPLACE",
+        "GLOBAL",
+        "LOCAL",
+        "TEMPORARY",
+        "TEMP",
+        "UNLOGGED",
+    ];
+    loop {
+        let mut ahead = words.clone();
+        match ahead.keyword() {
+            Some(word) if PASSED.contains(&&*word) => words = ahead,
+            _ => return words,
+        }
+    }
+}
+
+/// Schema and name.
+pub(super) type Named = (String, String);
+
+/// A statement about tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Statement {
     pub(super) text: String,
     pub(super) kind: ChangeKind,
-    /// The names that the table may have, the likeliest first: schema, name.
-    pub(super) names: Vec<(String, String)>,
+    /// For each table the names that it may have, the likeliest first.
+    pub(super) tables: Vec<Vec<Named>>,
+    /// What the table is called behind it.
+    pub(super) becomes: Becomes,
+    /// The names that a partition may have that is one no more.
+    pub(super) detached: Vec<Named>,
+}
+
+/// What of a table's name is another one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Becomes {
+    pub(super) schema: Option<String>,
+    pub(super) name: Option<String>,
 }
 
 /// The statements of a text that was sent at once.
@@ -213,12 +274,18 @@ mod tests {
     #[test]
     fn a_text_names_tables_by_itself_or_by_the_search_path() {
         let of = |tag, path, command| {
-            let record = record(tag, path, command);
-            let statements = record.statements().into_iter();
+            let statements = record(tag, path, command).statements().into_iter().flatten();
             let named = statements.map(|statement| {
-                let names = statement.names.iter().map(|(schema, name)| format!("{schema}.{name}"));
-                let names: Vec<String> = names.collect();
-                format!("{:?} {} {}", statement.kind, names.join(" "), statement.text)
+                let join = |names: &Vec<Named>| {
+                    let names = names.iter().map(|(schema, name)| format!("{schema}.{name}"));
+                    names.collect::<Vec<_>>().join(" ")
+                };
+                let tables: Vec<String> = statement.tables.iter().map(join).collect();
+                let Becomes { schema, name } = &statement.becomes;
+                let further = [schema.clone(), name.clone(), Some(join(&statement.detached))];
+                let further: Vec<String> = further.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+                let (tables, further) = (tables.join(", "), further.join(" "));
+                format!("{:?} {tables} [{further}] {}", statement.kind, statement.text)
             });
             named.collect::<Vec<_>>()
         };
@@ -228,7 +295,7 @@ mod tests {
                 "\"My Sch\", public",
                 "alter table IF EXISTS ONLY Orders add c text"
             ),
-            ["Alter My Sch.orders public.orders alter table IF EXISTS ONLY Orders add c text"]
+            ["Alter My Sch.orders public.orders [] alter table IF EXISTS ONLY Orders add c text"]
         );
         assert_eq!(
             of(
@@ -236,16 +303,24 @@ mod tests {
                 "x",
                 "create table a(b text default ';'); alter table s.\"T;1\" rename to u; /* ; */"
             ),
-            ["Rename s.T;1 alter table s.\"T;1\" rename to u"]
+            ["Rename s.T;1 [u] alter table s.\"T;1\" rename to u"]
         );
-        assert_eq!(of("DROP TABLE", "a", "drop table b"), ["Drop a.b drop table b"]);
+        let drop = "drop table if exists b, \"B c\".d cascade";
+        assert_eq!(of("DROP TABLE", "a", drop), [format!("Drop a.b, B c.d [] {drop}")]);
+        let set = "alter table a.b set schema \"C\"";
+        assert_eq!(of("ALTER TABLE", "", set), [format!("Rename a.b [C] {set}")]);
+        let detach = "alter table a.b detach partition b_1 concurrently";
+        assert_eq!(of("ALTER TABLE", "x", detach), [format!("Alter a.b [x.b_1] {detach}")]);
+        let create = "create unlogged table if not exists a.b (c int)";
+        assert_eq!(of("CREATE TABLE", "x", create), [format!("Create a.b [] {create}")]);
         for (tag, command) in [
             ("CREATE INDEX", "create index i on t(a)"),
-            ("ALTER TABLE", "do $$ begin perform 1; end $$"),
             ("GRANT", "grant select on t to u"),
-            ("ALTER TABLE", ""),
         ] {
-            assert!(of(tag, "a", command).is_empty(), "{command}");
+            assert_eq!(record(tag, "a", command).statements(), Some(Vec::new()), "{command}");
+        }
+        for command in ["do $$ begin perform 1; end $$", "select change()", ""] {
+            assert_eq!(record("ALTER TABLE", "a", command).statements(), None, "{command}");
         }
     }
 

@@ -1,11 +1,12 @@
 //! What captured DDL statements do to the captured tables, at their place in the log.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::Table;
 use crate::catalog::change::ChangeKind;
 use crate::error::Result;
-use crate::log::decoding::ddl_table::{Object, Record, Statement};
+use crate::log::decoding::ddl_table::{Named, Object, Record, Statement};
 use crate::log::decoding::tables::{Asked, Known, Tables};
 
 /// What a statement does to a captured table.
@@ -15,51 +16,97 @@ pub(super) struct Effect {
     pub(super) table: u32,
     pub(super) kind: ChangeKind,
     pub(super) statement: String,
-    /// What of the statement's record says so, to know it again.
-    pub(super) object: Option<Object>,
+}
+
+/// The captured statements of a transaction that were told, as far as one that comes again can be known by them: triggers of
+/// more than one event leave several records of one statement.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// What was told last of each table, by its number: tag, command and what was done. One that was so before and was another
+    /// one since is told anew.
+    objects: HashMap<u64, (String, String, Object)>,
+    /// The command at hand, and the tags of its records, where they do not say what was done.
+    run: (String, Vec<String>),
+}
+
+impl Told {
+    /// Takes from a record what was told already; `None` if that was all.
+    pub(super) fn sift(&mut self, mut record: Record) -> Option<Record> {
+        let Some(objects) = record.objects.take() else {
+            let (command, tags) = &mut self.run;
+            if *command != record.command {
+                command.clone_from(&record.command);
+                tags.clear();
+            }
+            if tags.contains(&record.tag) {
+                return None;
+            }
+            tags.push(record.tag.clone());
+            return Some(record);
+        };
+        let mut new = Vec::new();
+        for object in objects {
+            let told = (record.tag.clone(), record.command.clone(), object.clone());
+            if self.objects.get(&object.oid) != Some(&told) {
+                self.objects.insert(object.oid, told);
+                new.push(object);
+            }
+        }
+        record.objects = Some(new);
+        Some(record)
+    }
 }
 
 impl Tables {
-    /// What a record does to captured tables. From its place on, partitions are as it says.
-    pub(super) fn effects(&mut self, record: &Record, lsn: u64) -> Vec<Effect> {
+    /// What a record does to captured tables. From its place on, names and partitions are as it says.
+    pub(super) fn effects(&mut self, record: &Record, lsn: u64, asked: &mut dyn Asked) -> Result<Vec<Effect>> {
         let mut effects = Vec::new();
-        let Some(objects) = &record.objects else {
-            for Statement { text, kind, names } in record.statements() {
-                let found = names.iter().find_map(|(schema, name)| self.captured_as(schema, name));
-                effects.extend(found.map(|table| Effect {
-                    table,
-                    kind,
-                    statement: text,
-                    object: None,
-                }));
-            }
-            return effects;
+        let mut add = |(table, kind), statement: &str| {
+            effects.push(Effect {
+                table,
+                kind,
+                statement: statement.to_owned(),
+            });
         };
-        for object in objects.iter().filter(|object| object.is_table()) {
-            for (table, kind) in self.object(object, lsn) {
-                effects.push(Effect {
-                    table,
-                    kind,
-                    statement: record.command.clone(),
-                    object: Some(object.clone()),
-                });
+        match &record.objects {
+            Some(objects) => {
+                for object in objects.iter().filter(|object| object.is_table()) {
+                    let done = self.object(object, lsn);
+                    done.into_iter().for_each(|done| add(done, &record.command));
+                }
             }
+            None => match record.statements() {
+                Some(statements) => {
+                    for statement in statements {
+                        let done = self.named(&statement, lsn);
+                        done.into_iter().for_each(|done| add(done, &statement.text));
+                    }
+                }
+                None => {
+                    for done in self.found_altered(asked)? {
+                        add(done, &record.command);
+                    }
+                }
+            },
         }
-        effects
+        Ok(effects)
     }
 
     fn object(&mut self, object: &Object, lsn: u64) -> Vec<(u32, ChangeKind)> {
+        let of_name = || self.captured_as(object.schema.as_deref()?, object.name.as_deref()?);
         let captured = self.number_of_root(object.oid);
         if object.is_gone() {
+            // One of the name may be there again by now, with a number of its own.
+            if let Some(table) = captured.or_else(of_name) {
+                self.leaves(object.oid, lsn);
+                self.whereabouts()[table as usize].is_gone = true;
+                return vec![(table, ChangeKind::Drop)];
+            }
+            // Its rows go with it, without a record of their own.
             let part = self.leaves(object.oid, lsn);
-            return match (captured, part) {
-                (Some(table), _) => vec![(table, ChangeKind::Drop)],
-                // Its rows go with it, without a record of their own.
-                (None, Some(table)) => vec![(table, ChangeKind::Truncate)],
-                (None, None) => Vec::new(),
-            };
+            return part.map(|table| (table, ChangeKind::Truncate)).into_iter().collect();
         }
-        let Some(table) = captured else {
+        let Some(table) = captured.or_else(of_name) else {
             if let Some(root) = object.root.and_then(|root| self.number_of_root(root)) {
                 if let (Some(schema), Some(name)) = (&object.schema, &object.name) {
                     self.name(schema, name, object.oid);
@@ -71,12 +118,22 @@ impl Tables {
             }
             return Vec::new();
         };
-        let name = &self.captured(table).name;
-        let same = |known: &str, now: &Option<String>| now.as_deref().is_none_or(|now| now == known);
-        let kind = match same(&name.schema, &object.schema) && same(&name.name, &object.name) {
-            true => ChangeKind::Alter,
-            false => ChangeKind::Rename,
+        if captured.is_none() {
+            self.adopt(table, object.oid, object.identity());
+        }
+        let of = &mut self.whereabouts()[table as usize];
+        let mut kind = match std::mem::take(&mut of.is_gone) {
+            true => ChangeKind::Create,
+            false => ChangeKind::Alter,
         };
+        let (schema, name) = (
+            object.schema.as_ref().unwrap_or(&of.name.schema),
+            object.name.as_ref().unwrap_or(&of.name.name),
+        );
+        if (schema, name) != (&of.name.schema, &of.name.name) {
+            (of.name.schema, of.name.name) = (schema.clone(), name.clone());
+            kind = ChangeKind::Rename;
+        }
         let mut kinds = vec![(table, kind)];
         if let Some(partitions) = &object.partitions {
             for (number, schema, name) in partitions {
@@ -101,11 +158,122 @@ impl Tables {
         kinds
     }
 
+    /// What a statement does by its text.
+    fn named(&mut self, statement: &Statement, lsn: u64) -> Vec<(u32, ChangeKind)> {
+        let mut done = Vec::new();
+        for names in &statement.tables {
+            let Some(table) = self.meant(names) else {
+                let part = names.iter().find_map(|(schema, name)| self.part_as(schema, name));
+                if let (ChangeKind::Drop, Some(number)) = (statement.kind, part) {
+                    done.extend(self.leaves(number, lsn).map(|table| (table, ChangeKind::Truncate)));
+                }
+                continue;
+            };
+            let of = &mut self.whereabouts()[table as usize];
+            match statement.kind {
+                ChangeKind::Drop => of.is_gone = true,
+                _ => of.is_gone = false,
+            }
+            if let Some(schema) = &statement.becomes.schema {
+                of.name.schema.clone_from(schema);
+            }
+            if let Some(name) = &statement.becomes.name {
+                of.name.name.clone_from(name);
+            }
+            done.push((table, statement.kind));
+            let detached = statement.detached.iter();
+            let mut parts = detached.filter_map(|(schema, name)| self.part_as(schema, name));
+            if let Some(number) = parts.next() {
+                done.extend(self.leaves(number, lsn).map(|table| (table, ChangeKind::Truncate)));
+            }
+        }
+        done
+    }
+
+    /// The captured table that one of some names means, the likeliest first.
+    fn meant(&self, names: &[Named]) -> Option<u32> {
+        let exact = names.iter().find_map(|(schema, name)| self.captured_as(schema, name));
+        exact.or_else(|| {
+            // Whose session it was is not written down.
+            let (_, name) = names.iter().find(|(schema, _)| schema == "$user")?;
+            self.captured_alone(name)
+        })
+    }
+
+    /// For a text that does not say what it does, a function's call: the captured tables that are other ones in the dictionary
+    /// than they were known.
+    fn found_altered(&mut self, asked: &mut dyn Asked) -> Result<Vec<(u32, ChangeKind)>> {
+        let mut found = Vec::new();
+        for table in 0..self.whereabouts().len() as u32 {
+            let is_gone = self.whereabouts()[table as usize].is_gone;
+            let now = asked.table(table)?;
+            let kind = match &now {
+                None => ChangeKind::Drop,
+                Some(_) if is_gone => ChangeKind::Create,
+                Some(_) => ChangeKind::Alter,
+            };
+            let is_new = match now {
+                None => !is_gone,
+                Some(now) => self.is_new_shape(table, now)? || is_gone,
+            };
+            if is_new {
+                self.whereabouts()[table as usize].is_gone = kind == ChangeKind::Drop;
+                found.push((table, kind));
+            }
+        }
+        Ok(found)
+    }
+
     /// The shape that a table has in the dictionary now; `None` if it is gone.
     pub(super) fn now(&mut self, table: u32, asked: &mut dyn Asked) -> Result<Option<Arc<Table>>> {
         match asked.table(table)? {
             Some(now) => self.add_shape(table, now).map(Some),
             None => Ok(None),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(tag: &str, command: &str, objects: Option<&str>) -> Record {
+        Record {
+            tag: tag.into(),
+            search_path: String::new(),
+            command: command.into(),
+            objects: objects.map(|objects| serde_json::from_str(objects).unwrap()),
+        }
+    }
+
+    const A: &str = r#"[{"oid": 7, "type": "table", "columns": [[1, "a"]]}]"#;
+    const B: &str = r#"[{"oid": 7, "type": "table", "columns": [[1, "b"]]}]"#;
+
+    /// What goes on of records: how many objects, or all of one that does not say.
+    fn sifted(records: &[(&str, &str, Option<&str>)]) -> Vec<usize> {
+        let mut told = Told::default();
+        let left = records.iter().map(|(tag, command, objects)| {
+            let record = told.sift(record(tag, command, *objects));
+            record.map_or(0, |record| record.objects.map_or(1, |objects| objects.len()))
+        });
+        left.collect()
+    }
+
+    /// A name that comes back is a change though the table was so before.
+    #[test]
+    fn what_comes_twice_is_known_by_what_was_done_and_not_by_its_text() {
+        const ALTER: &str = "ALTER TABLE";
+        let text = "alter 1; alter 2";
+        assert_eq!(sifted(&[(ALTER, text, Some(A)), (ALTER, text, Some(B))]), [1, 1]);
+        assert_eq!(sifted(&[(ALTER, text, Some(A)), (ALTER, text, Some(A))]), [1, 0]);
+        let there_and_back = [(ALTER, "x", Some(A)), (ALTER, "y", Some(B)), (ALTER, "x", Some(A))];
+        assert_eq!(sifted(&there_and_back), [1, 1, 1]);
+        assert_eq!(sifted(&[(ALTER, "x", Some(A)), ("ALTER INDEX", "x", Some(A))]), [1, 1]);
+        // Where a record does not say what was done, the text of all statements of a call stands in the record of each.
+        assert_eq!(sifted(&[(ALTER, text, None), (ALTER, text, None)]), [1, 0]);
+        let mixed = [(ALTER, text, None), ("DROP TABLE", text, None), (ALTER, text, None)];
+        assert_eq!(sifted(&mixed), [1, 1, 0]);
+        let again = [(ALTER, "x", None), (ALTER, "y", None), (ALTER, "x", None)];
+        assert_eq!(sifted(&again), [1, 1, 1]);
     }
 }

@@ -91,6 +91,8 @@ type Name = (Box<[u8]>, Box<[u8]>);
 pub(super) struct Tables {
     roots: Vec<u64>,
     shapes: Vec<Shapes>,
+    /// The names that the captured tables have at the place of the log that is read.
+    names: Vec<Whereabouts>,
     /// Which of the captured tables have partitions.
     partitioned: Vec<bool>,
     by_number: HashMap<u64, Known>,
@@ -100,10 +102,21 @@ pub(super) struct Tables {
     layouts: HashMap<Box<[u8]>, Entry>,
     /// Only captured tables are published, so that a table that nobody knows can only be a partition that is gone.
     exclusive: bool,
-    /// The table of DDL statements.
-    ddl: Option<u64>,
+    /// The table of DDL statements: whatever has its name.
+    ddl: Option<Name>,
     /// Its columns, where the log has described them.
     ddl_columns: Vec<Box<[u8]>>,
+}
+
+/// A captured table at a place of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Whereabouts {
+    /// Its name there.
+    pub(super) name: TableName,
+    /// It was dropped, and nothing of its name was made since.
+    pub(super) is_gone: bool,
+    /// A number that stays while the name does that it is captured by, whatever the dictionary's is.
+    place: u64,
 }
 
 #[derive(Debug)]
@@ -130,30 +143,33 @@ impl Tables {
         settings: &SlotSettings,
         asked: &mut dyn Asked,
     ) -> Result<Self> {
-        let ddl = match &settings.ddl_table {
-            Some(TableName { schema, name }) => asked.relation(Sought::Name { schema, name })?,
-            None => None,
-        };
+        let ddl = settings.ddl_table.as_ref();
+        let whereabouts = captured.iter().map(|captured| Whereabouts {
+            name: (*captured.table.name).clone(),
+            is_gone: false,
+            place: place_number(&captured.table.name),
+        });
         let shapes = captured.iter().zip(0..);
         let shapes = shapes.map(|(captured, number)| Shapes::new(number, captured, selection.clone()));
         let mut tables = Tables {
             roots: captured.iter().map(|captured| captured.table.object_id).collect(),
             shapes: shapes.collect::<Result<_>>()?,
+            names: whereabouts.collect(),
             partitioned: vec![false; captured.len()],
             by_number: HashMap::new(),
             by_name: HashMap::new(),
             layouts: HashMap::new(),
             exclusive: settings.exclusive,
-            ddl,
+            ddl: ddl.map(|table| (table.schema.as_bytes().into(), table.name.as_bytes().into())),
             ddl_columns: Vec::new(),
         };
         tables.refresh(asked)?;
         Ok(tables)
     }
 
-    /// The captured table's number in the dictionary.
-    pub(super) fn root(&self, table: u32) -> u64 {
-        self.roots.get(table as usize).copied().unwrap_or_default()
+    /// The captured table's number in places.
+    pub(super) fn place(&self, table: u32) -> u64 {
+        self.names.get(table as usize).map_or(0, |of| of.place)
     }
 
     pub(super) fn shape(&self, layout: &Layout) -> &Shape {
@@ -183,13 +199,40 @@ impl Tables {
             .map(|table| table as u32)
     }
 
-    /// The captured table of a name.
+    /// The captured table that has a name at the place of the log that is read.
     pub(super) fn captured_as(&self, schema: &str, name: &str) -> Option<u32> {
-        let mut numbers = 0..self.shapes.len() as u32;
-        numbers.find(|&table| {
-            let captured = &self.captured(table).name;
-            captured.name == name && captured.schema == schema
-        })
+        let mut tables = self.names.iter().zip(0..);
+        let found = tables.find(|(of, _)| of.name.name == name && of.name.schema == schema);
+        found.map(|(_, table)| table)
+    }
+
+    /// The one captured table whose name is this one, whatever its schema; `None` if there are several.
+    pub(super) fn captured_alone(&self, name: &str) -> Option<u32> {
+        let mut tables = (0..).zip(&self.names).filter(|(_, of)| of.name.name == name);
+        match (tables.next(), tables.next()) {
+            (Some((table, _)), None) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The captured tables as the log has them at the place that is read.
+    pub(super) fn whereabouts(&mut self) -> &mut [Whereabouts] {
+        &mut self.names
+    }
+
+    /// A table was made in the place of a captured one that is gone.
+    pub(super) fn adopt(&mut self, table: u32, number: u64, identity: Identity) {
+        if let Some(root) = self.roots.get_mut(table as usize) {
+            *root = number;
+        }
+        self.know(number, table, identity);
+    }
+
+    /// The number of a table that is a part of a captured one, by its name.
+    pub(super) fn part_as(&self, schema: &str, name: &str) -> Option<u64> {
+        self.by_name
+            .get(&(schema.as_bytes().into(), name.as_bytes().into()))
+            .copied()
     }
 
     pub(super) fn known_number(&self, number: u64) -> Option<&Known> {
@@ -234,6 +277,13 @@ impl Tables {
 
     pub(super) fn add_shape(&mut self, table: u32, shape: Table) -> Result<Arc<Table>> {
         self.shapes[table as usize].add_now(shape)
+    }
+
+    /// Whether a shape is another one than the newest that a table is known to have.
+    pub(super) fn is_new_shape(&mut self, table: u32, shape: Table) -> Result<bool> {
+        let shapes = &mut self.shapes[table as usize];
+        let newest = shapes.get(shapes.last()).table.clone();
+        Ok(!Arc::ptr_eq(&newest, &shapes.add_now(shape)?))
     }
 
     /// Looks the partitions up again.
@@ -345,9 +395,15 @@ impl Tables {
         }
     }
 
-    /// A table that was published and is not in the dictionary any more: a partition that was dropped since, of the table
-    /// whose columns it has.
+    /// A table that was published and is not in the dictionary any more: the one that had a captured table's name before, or a
+    /// partition that was dropped since, of the table whose columns it has.
     fn vanished(&self, relation: &Relation<'_>, names: &[Vec<u8>], asked: &mut dyn Asked) -> Result<Option<u32>> {
+        // One that had a captured table's name: it was dropped since, and another one was made.
+        if let (Ok(schema), Ok(name)) = (std::str::from_utf8(relation.schema), std::str::from_utf8(relation.name)) {
+            if let Some(table) = self.captured_as(schema, name) {
+                return Ok(Some(table));
+            }
+        }
         let number = Sought::Number(relation.number.into());
         if !self.exclusive || asked.relation(number)?.is_some() {
             return Ok(None);
@@ -423,7 +479,8 @@ impl Tables {
         };
         let names: Vec<Vec<u8>> = columns.iter().map(|column| column.name.to_vec()).collect();
         let number = u64::from(relation.number);
-        if self.ddl == Some(number) {
+        let is_ddl = |(schema, name): &Name| **schema == *relation.schema && **name == *relation.name;
+        if self.ddl.as_ref().is_some_and(is_ddl) {
             self.ddl_columns = columns.iter().map(|column| column.name.into()).collect();
             self.layouts.insert(key.into(), Entry::Ddl);
             return Ok(());
@@ -525,13 +582,18 @@ impl Tables {
         lsn: u64,
         asked: &mut dyn Asked,
     ) -> Result<()> {
+        let name = match table {
+            TableRef::Number(_) => None,
+            TableRef::Name(name) => Some(split(name)?),
+            TableRef::Plain(schema, name) => Some((schema.into(), name.into())),
+        };
+        if name.is_some() && name == self.ddl {
+            self.layouts.insert(key, Entry::Ddl);
+            return Ok(());
+        }
         let number = self.number(table, asked)?;
         if number.is_none() {
             self.check_vanished(&key, row)?;
-        }
-        if number.is_some() && number == self.ddl {
-            self.layouts.insert(key, Entry::Ddl);
-            return Ok(());
         }
         let captured = match number {
             Some(number) => self.ours(number, lsn, None, asked)?,
@@ -576,6 +638,14 @@ fn key_of(table: TableRef<'_>) -> KeyOf<'_> {
         TableRef::Name(name) => KeyOf::Name(name),
         TableRef::Plain(schema, name) => KeyOf::Joined([schema, b"\0", name].concat()),
     }
+}
+
+/// A number of a name (FNV-1a, 64 bits): it stands in checkpoints.
+fn place_number(TableName { schema, name }: &TableName) -> u64 {
+    let bytes = schema.bytes().chain([0]).chain(name.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 fn split(qualified: &[u8]) -> Result<Name> {

@@ -257,6 +257,19 @@ public final class TidemarkOptions {
           .noDefaultValue()
           .withDescription("The publication that pgoutput reads.");
 
+  public static final ConfigOption<String> DDL_CAPTURE =
+      ConfigOptions.key("ddl.capture")
+          .stringType()
+          .defaultValue("off")
+          .withDescription(
+              "Whether a table of DDL statements is made and read: what becomes of tables comes in order.");
+
+  public static final ConfigOption<String> DDL_TABLE =
+      ConfigOptions.key("ddl.table")
+          .stringType()
+          .noDefaultValue()
+          .withDescription("A table of DDL statements that is there already, as schema.table.");
+
   public static final ConfigOption<Integer> SCAN_LSN_COMMIT_CHECKPOINTS_DELAY =
       ConfigOptions.key("scan.lsn-commit.checkpoints-num-delay")
           .intType()
@@ -286,6 +299,8 @@ public final class TidemarkOptions {
           SLOT_DROP_ON_STOP,
           DECODING_PLUGIN_NAME,
           PUBLICATION_NAME,
+          DDL_CAPTURE,
+          DDL_TABLE,
           SCAN_LSN_COMMIT_CHECKPOINTS_DELAY,
           SCAN_STARTUP_SPECIFIC_OFFSET_LSN);
 
