@@ -5,6 +5,7 @@ pub mod filter;
 mod unit;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::catalog::Table;
 use crate::catalog::change::ChangeKind;
@@ -177,6 +178,11 @@ impl Stream {
     /// What the log reader has done and what it holds.
     pub fn figures(&self) -> Figures {
         self.log.figures()
+    }
+
+    /// The shortest and the longest pause between two looks at a log that had nothing new.
+    pub fn idle(&self) -> (Duration, Duration) {
+        self.log.idle()
     }
 
     /// Where the log reader stands.

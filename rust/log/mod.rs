@@ -66,6 +66,11 @@ pub trait LogReader: Send {
         None
     }
 
+    /// How long to wait before an idle log is asked again, at first and at most: as long as the question is cheap beside it.
+    fn idle(&self) -> (Duration, Duration) {
+        (Duration::from_millis(50), Duration::from_millis(500))
+    }
+
     /// What it has done and what it holds; asks nothing of the database.
     fn figures(&self) -> Figures {
         Figures::default()

@@ -42,7 +42,8 @@ impl Worker {
             log::debug!("range {:?} of {} at {:?}", range.range, range.table, range.point);
         }
         let mut clock = RealClock::new(self.stopped.clone());
-        let mut pause = self.limits.idle.0;
+        let (shortest, longest) = stream.idle();
+        let mut pause = shortest;
         let mut rows = Batch::default();
         let mut looked = Instant::now();
         let mut headroom_asked: Option<Instant> = None;
@@ -71,7 +72,7 @@ impl Worker {
             match step {
                 Step::Batch => {
                     if rows.row_count() > 0 {
-                        pause = self.limits.idle.0;
+                        pause = shortest;
                         if let Some(micros) = stream.newest_commit() {
                             self.shared.note_commit(micros);
                         }
@@ -82,7 +83,7 @@ impl Worker {
                 }
                 Step::Idle => {
                     clock.pause(pause);
-                    pause = (pause * 2).min(self.limits.idle.1);
+                    pause = (pause * 2).min(longest);
                 }
                 Step::Ended => {
                     let delivery = Delivery {

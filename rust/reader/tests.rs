@@ -76,7 +76,6 @@ fn table() -> Arc<TableName> {
 fn reader(fake: &Fake) -> Reader {
     let mut limits = WorkerLimits::new(100);
     limits.batch.rows = 3;
-    limits.idle = (Duration::from_millis(1), Duration::from_millis(2));
     limits.look_for_tables = Duration::from_millis(3);
     let watch = Watch::new(WATCHED, WATCHED);
     Reader::new(Arc::new(fake.clone()), limits, 0, Duration::from_secs(5), watch)
@@ -233,6 +232,10 @@ impl LogReader for FakeLog {
             self.1 = Position::after(fragment.head.commit);
         }
         Ok(event)
+    }
+
+    fn idle(&self) -> (Duration, Duration) {
+        (Duration::from_millis(1), Duration::from_millis(2))
     }
 
     fn progress(&self) -> Progress {

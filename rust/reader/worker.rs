@@ -32,8 +32,6 @@ pub(super) struct WorkerLimits {
     pub(super) batch: BatchLimit,
     pub(super) on_truncate: OnTruncate,
     pub(super) on_mismatch: OnFault,
-    /// Shortest and longest pause between two looks at a log that had nothing new.
-    pub(super) idle: (Duration, Duration),
     /// How often the log is told how the snapshot comes along.
     pub(super) progress: Duration,
     /// How often the log phase looks whether other tables have come to match.
@@ -83,7 +81,6 @@ impl WorkerLimits {
             },
             on_truncate: OnTruncate::Fail,
             on_mismatch: OnFault::Fail,
-            idle: (Duration::from_millis(50), Duration::from_millis(500)),
             progress: Duration::from_secs(30),
             look_for_tables: Duration::from_secs(300),
             confirm_delay: 3,

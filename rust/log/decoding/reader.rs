@@ -44,7 +44,8 @@ pub struct SlotReader {
     read_to: u64,
     /// For how many changes the next call asks.
     batch: u64,
-    /// A call that found nothing and took long is not repeated at once.
+    /// A call that came to the log's end is not repeated at once: each decodes again from where the server's own restart
+    /// point is, so that a reader that is up with the log would keep the server busy with nothing.
     rests_until: Option<Instant>,
     partitions_looked: Instant,
     slot_looked: Option<Instant>,
@@ -211,14 +212,15 @@ impl SlotReader {
         self.failures = 0;
         self.bytes += self.call.bytes;
         if let Some(average) = self.call.bytes.checked_div(self.call.rows) {
-            self.rests_until = None;
             let average = average + 1;
             self.batch = (CALL_BYTES / average).clamp(
                 LEAST_CHANGES.min(self.settings.batch_changes),
                 self.settings.batch_changes,
             );
         }
-        if self.call.is_complete() {
+        if !self.call.is_complete() {
+            self.rests_until = None;
+        } else {
             // Every record that begins below was decoded, so every commit there has come.
             self.read_to = self.call.flushed;
             let position = Position::before(Scn(self.call.flushed));
@@ -360,6 +362,11 @@ impl LogReader for SlotReader {
 
     fn headroom(&self, _needed: Scn) -> Option<u64> {
         self.status.safe_bytes
+    }
+
+    /// The flush LSN is asked for in a tenth of a millisecond (measured).
+    fn idle(&self) -> (Duration, Duration) {
+        (Duration::from_millis(2), Duration::from_millis(200))
     }
 
     fn figures(&self) -> Figures {
