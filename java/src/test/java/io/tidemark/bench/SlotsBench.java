@@ -173,7 +173,7 @@ public final class SlotsBench {
   }
 
   private void memory(long rows) throws Exception {
-    List<Contender> order = Contender.all();
+    List<Contender> order = Contender.bothOrders();
     List<String> slots = SlotTables.slots(connection, order.size());
     SlotTables.insert(statement, rows, rows);
     System.out.printf("one transaction of %,d inserts, standing in the log%n", rows);
