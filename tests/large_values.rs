@@ -10,14 +10,22 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use job::{Job, PATIENCE};
 use serde_json::{Value, json};
+use support::postgres::{connect as postgres, dialect, shared};
 use support::stand_in::StandIn;
+use tidemark::catalog::key::KeyCodec;
+use tidemark::catalog::load;
 use tidemark::reader::api::Message;
 use tidemark::reader::batch::Batch;
+use tidemark::row::value::{Image, Value as ColumnValue, ValueBuffer};
+use tidemark::row::{RowCodec, RowKind, RowOrigin};
+use tidemark::snapshot::select::PageReader;
+use tidemark::snapshot::{PageLimit, PageRows, PageSource};
+use tidemark::split::{Chunk, KeyRange, TableName};
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -296,6 +304,83 @@ fn a_snapshot_holds_a_page_however_many_rows_there_are() {
     is_flat("a driver that takes 1000 rows", |count| peak("", "1000", "1", count));
     is_flat("a driver that takes a whole result", |count| peak("", "1", "0", count));
     is_flat("without a key", |count| peak("_KEYLESS", "1", "1", count));
+}
+
+/// Bytes of each row's key and values, which need no more than to be counted.
+struct Counted(KeyCodec);
+
+impl RowCodec for Counted {
+    fn key(&self, _: u32, values: &ValueBuffer, image: Image, out: &mut Vec<u8>) -> tidemark::error::Result<()> {
+        self.0.encode(&|column| values.get(image, column), out)
+    }
+
+    fn row(
+        &self,
+        _: u32,
+        _: RowKind,
+        values: &ValueBuffer,
+        image: Image,
+        _: &RowOrigin,
+        out: &mut Vec<u8>,
+    ) -> tidemark::error::Result<()> {
+        for column in 1..7 {
+            match values.get(image, column) {
+                ColumnValue::Text(text) | ColumnValue::Bytes(text) => out.extend_from_slice(text),
+                other => panic!("{other:?}"),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Texts, bytes, arrays, documents and ranges have any length on a PostgreSQL server, whatever its catalogue says.
+#[test]
+fn a_page_of_any_type_without_a_length_holds_no_more_than_its_bytes() {
+    let _alone = alone();
+    let server = shared();
+    let sixth = ROW / 6;
+    for count in [FEW, MANY] {
+        server.psql(&format!(
+            "create schema rows_{count}; create table rows_{count}.t (id int primary key, a text, b bytea, c text[], d json, \
+             e jsonb, f int4multirange); insert into rows_{count}.t \
+             select g, repeat('x', {sixth}), decode(repeat('0f', {sixth}), 'hex'), array[repeat('a', {sixth}), null, 'b'], \
+             json_build_object('a', repeat('\"', {sixth} / 2)), jsonb_build_array(g, repeat('x', {sixth})), \
+             (select range_agg(int4range(h * 2, h * 2 + 1)) from generate_series(1000000, 1000000 + {sixth} / 18) h) \
+             from generate_series(1, {count}) g"
+        ));
+    }
+    let peak = |count: usize| {
+        let name = TableName {
+            schema: format!("rows_{count}"),
+            name: "t".into(),
+        };
+        let table = Arc::new(load(&mut postgres(server), &*dialect(), &name).unwrap());
+        let limit = PageLimit {
+            rows: 1000,
+            bytes: 5 * MEGABYTE,
+        };
+        peak_of(|| {
+            let codec = Arc::new(Counted(KeyCodec::new(&table).unwrap()));
+            let tables = [(table.clone(), vec![true; 7])];
+            let mut reader = PageReader::new(postgres(server), dialect(), codec, &tables, 1024).unwrap();
+            let mut rest = Chunk {
+                table: table.name.clone(),
+                range: KeyRange::ALL,
+            };
+            let (mut rows, mut bytes) = (0, 0);
+            loop {
+                let mut page = PageRows::default();
+                rest.range.lower = reader.select(&rest, limit, &mut page).unwrap();
+                (rows, bytes) = (rows + page.len(), bytes + page.size());
+                if rest.range.lower.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(rows, count);
+            assert!(bytes > count * (ROW - ROW / 10), "{bytes}");
+        })
+    };
+    is_flat("all types without a length", peak);
 }
 
 /// Values that are read back and values in the text, in a transaction for each row; values that are read back in one for

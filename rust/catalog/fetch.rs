@@ -10,8 +10,12 @@ use crate::row::value::Value;
 const NUMBER_BYTES: usize = 140;
 const TIME_BYTES: usize = 64;
 
-/// Of a type whose texts have any length.
-const SHOWN_BYTES: usize = 1 << 30;
+/// A value that may be longer than this has any length, whatever the dictionary says: it is read by itself where it does
+/// not fit into its buffer, and the rows of a page are counted by it.
+const BOUNDED_BYTES: usize = 1 << 20;
+
+/// The longest value of a key that an index can hold, in bytes; of texts that have any length elsewhere.
+const KEY_BYTES: usize = 8 << 10;
 
 /// A column as it stands in a SELECT whose result is fetched by its [`spec`].
 pub(crate) fn selected(dialect: &dyn Dialect, column: &Column) -> String {
@@ -31,15 +35,15 @@ pub(crate) fn spec(column: &Column) -> Result<ColumnSpec> {
         // The dictionary may count in characters, or in bytes of another character set: at most four for one.
         ColumnType::Text {
             length: Some(length), ..
-        } => ColumnSpec::Text {
+        } if 4 * *length as usize <= BOUNDED_BYTES => ColumnSpec::Text {
             bytes: 4 * *length as usize,
         },
-        ColumnType::Shown { .. } => ColumnSpec::Text { bytes: SHOWN_BYTES },
-        ColumnType::Text { length: None, .. } => ColumnSpec::LongText,
-        ColumnType::Binary { length: Some(length) } => ColumnSpec::Binary {
+        ColumnType::Shown { ordered: true } => ColumnSpec::Text { bytes: TIME_BYTES },
+        ColumnType::Text { .. } | ColumnType::Shown { ordered: false } => ColumnSpec::LongText,
+        ColumnType::Binary { length: Some(length) } if *length as usize <= BOUNDED_BYTES => ColumnSpec::Binary {
             bytes: *length as usize,
         },
-        ColumnType::Binary { length: None } => ColumnSpec::LongBinary,
+        ColumnType::Binary { .. } => ColumnSpec::LongBinary,
         ColumnType::Date
         | ColumnType::Time { .. }
         | ColumnType::Timestamp { .. }
@@ -54,6 +58,18 @@ pub(crate) fn spec(column: &Column) -> Result<ColumnSpec> {
             ))
             .into());
         }
+    })
+}
+
+/// How a column of a key is fetched: an index holds no long values.
+///
+/// # Errors
+/// As [`spec`].
+pub(crate) fn key_spec(column: &Column) -> Result<ColumnSpec> {
+    Ok(match spec(column)? {
+        ColumnSpec::LongText => ColumnSpec::Text { bytes: KEY_BYTES },
+        ColumnSpec::LongBinary => ColumnSpec::Binary { bytes: KEY_BYTES },
+        spec => spec,
     })
 }
 

@@ -336,8 +336,8 @@ fn session() -> Vec<String> {
     vec![format!("SELECT {}", settings.join(", "))]
 }
 
-/// Rows that the driver has the server send at once.
-const FETCH: u32 = 1024;
+/// Rows that the driver has the server send at once, unless it is asked for more; it holds all of them.
+const FETCH: u32 = 128;
 
 /// What a driver's message means: SQLSTATE alone, which the server itself sets.
 fn classify(diagnostic: &Diagnostic) -> Verdict {

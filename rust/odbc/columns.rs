@@ -104,14 +104,17 @@ impl ColumnBuffer {
     /// Those of the rows whose value did not fit.
     pub(super) fn truncated(&self, rows: Range<usize>) -> Vec<usize> {
         match self {
-            // Only these rows are looked at: where long values are among them they come one by one.
-            ColumnBuffer::Text(column) => rows
-                .filter(|&row| column.indicator_at(row).is_truncated(column.max_len()))
-                .collect(),
-            ColumnBuffer::Binary(column) => rows
-                .filter(|&row| column.indicator_at(row).is_truncated(column.max_len()))
-                .collect(),
+            ColumnBuffer::Text(_) | ColumnBuffer::Binary(_) => rows.filter(|&row| self.is_truncated(row)).collect(),
             _ => Vec::new(),
+        }
+    }
+
+    /// Whether a row's value did not fit.
+    pub(super) fn is_truncated(&self, row: usize) -> bool {
+        match self {
+            ColumnBuffer::Text(column) => column.indicator_at(row).is_truncated(column.max_len()),
+            ColumnBuffer::Binary(column) => column.indicator_at(row).is_truncated(column.max_len()),
+            ColumnBuffer::Int(_) | ColumnBuffer::Streamed => false,
         }
     }
 

@@ -75,8 +75,8 @@ impl Connection {
         bound
     }
 
-    /// The next rows of the statement that was started, one at a time where a column is long, so that the long values
-    /// of one row are in memory at once; `None` behind its last one. What the driver holds of long values stays bounded
+    /// The next rows of the statement that was started, of which one at most has values that did not fit into their
+    /// buffers, so that the long values of one row are in memory at once; `None` behind its last one. What the driver holds of long values stays bounded
     /// too, if it fetches no more rows than it is asked for: at first that is one, then more while they are small.
     ///
     /// # Errors
@@ -126,9 +126,17 @@ impl Connection {
             };
         }
         let first = self.next_row;
-        let most = if self.any_long() { first + 1 } else { usize::MAX };
-        self.next_row = most.min(*self.fetched);
+        self.next_row = self.behind_long(first);
         Ok(Some(first..self.next_row))
+    }
+
+    /// The fetched rows from `first` on up to the next one whose long values did not fit.
+    fn behind_long(&self, first: usize) -> usize {
+        if !self.any_long() {
+            return *self.fetched;
+        }
+        let long = |row: &usize| !self.rereads || self.columns.iter().any(|column| column.is_truncated(*row));
+        (first + 1..*self.fetched).find(long).unwrap_or(*self.fetched)
     }
 
     fn any_long(&self) -> bool {

@@ -20,8 +20,9 @@ use crate::snapshot::select::large::{Expected, LargeReading};
 use crate::snapshot::{PageLimit, PageRows, PageSource, Piece};
 use crate::split::{Chunk, Key, TableName};
 
-/// Rows a fetch where values of any length are among them: the driver may hold all of them whole.
-const LONG_BATCH_ROWS: usize = 16;
+/// Rows a fetch where values of any length are among them: the driver may hold all of them whole, and no row before need
+/// tell how long they are.
+const LONG_BATCH_ROWS: usize = 128;
 
 /// Reads pages of the captured tables.
 pub struct PageReader {
@@ -89,7 +90,10 @@ impl PageTable {
         let mut columns: Vec<usize> = (0..table.columns.len())
             .filter(|column| needed.get(*column) == Some(&true))
             .collect();
-        let spec = |&column: &usize| fetch::spec(&table.columns[column]);
+        let spec = |&column: &usize| match table.key.contains(&column) {
+            true => fetch::key_spec(&table.columns[column]),
+            false => fetch::spec(&table.columns[column]),
+        };
         let long = |column: &usize| Ok::<_, Error>(spec(column)?.is_long());
         let any_long = columns.iter().map(long).collect::<Result<Vec<_>>>()?.contains(&true);
         columns.sort_by_key(|column| spec(column).is_ok_and(ColumnSpec::is_long));

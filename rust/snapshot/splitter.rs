@@ -32,7 +32,7 @@ impl<'t> Splitter<'t> {
     /// `Catalog`: the table cannot be cut.
     pub fn new(dialect: &'t dyn Dialect, table: &'t Table, rows: usize) -> Result<Self> {
         let columns = || table.key.iter().map(|&number| &table.columns[number]);
-        let specs = columns().map(fetch::spec);
+        let specs = columns().map(fetch::key_spec);
         let selected = columns().map(|column| fetch::selected(dialect, column));
         Ok(Splitter {
             selected: selected.collect(),

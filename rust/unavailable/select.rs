@@ -31,13 +31,18 @@ impl KeyReader {
         let codec = KeyCodec::new(table)?;
         let literals = wanted.keys.iter().map(|key| codec.literals(key));
         let literals: Vec<Vec<Literal>> = literals.collect::<Result<_>>()?;
-        let columns: Vec<usize> = table.key.iter().chain(wanted.columns).copied().collect();
+        let mut columns: Vec<usize> = table.key.iter().chain(wanted.columns).copied().collect();
+        let spec = |column: &usize| match table.key.contains(column) {
+            true => fetch::key_spec(&table.columns[*column]),
+            false => fetch::spec(&table.columns[*column]),
+        };
+        // Long ones behind all others.
+        columns.sort_by_key(|column| spec(column).is_ok_and(ColumnSpec::is_long));
         let selected = columns
             .iter()
             .map(|&column| fetch::selected(&*self.dialect, &table.columns[column]));
         let selected: Vec<String> = selected.collect();
-        let specs = columns.iter().map(|&column| fetch::spec(&table.columns[column]));
-        let specs: Vec<ColumnSpec> = specs.collect::<Result<_>>()?;
+        let specs: Vec<ColumnSpec> = columns.iter().map(spec).collect::<Result<_>>()?;
         let sql = rows_with_keys(
             &*self.dialect,
             &KeyedRequest {

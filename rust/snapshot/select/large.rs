@@ -181,7 +181,7 @@ impl LargeReading<'_> {
         let table = &self.reading.plan.table;
         let columns = || table.key.iter().map(|&number| &table.columns[number]);
         let selected: Vec<String> = columns().map(|column| fetch::selected(self.dialect, column)).collect();
-        let specs: Vec<ColumnSpec> = columns().map(fetch::spec).collect::<Result<_>>()?;
+        let specs: Vec<ColumnSpec> = columns().map(fetch::key_spec).collect::<Result<_>>()?;
         let request = PageRequest {
             table: &table.name,
             columns: &selected,
