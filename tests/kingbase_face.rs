@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use support::stand_in::StandIn;
 use tidemark::catalog::load;
-use tidemark::dialect::Endpoint;
 use tidemark::dialect::kingbase::KINGBASE;
 use tidemark::dialect::postgres::{Postgres, connection};
 use tidemark::dialect::slots::{Names, Statements};
+use tidemark::dialect::{Dialect, Endpoint};
 use tidemark::log::captured::CapturedTable;
 use tidemark::log::decoding::reader::{Settings, SlotReader};
 use tidemark::log::decoding::session::SlotSettings;
@@ -121,6 +121,12 @@ fn types_of_the_oracle_mode_are_known_by_their_names() {
         ]
     );
     assert_eq!(table.key, [0], "a key of type number orders chunks");
+    let index = dialect()
+        .1
+        .key_index(&table.name, table.object_id, &table.key_columns())
+        .unwrap();
+    let indexes = connect().rows(&index.there.sql, &index.there.columns).unwrap();
+    assert_eq!(indexes[0][0].int(), Some(1), "by the key's own index");
 }
 
 /// `F29`: pgoutput is not there; test_decoding serves, under names of the server's own.

@@ -204,7 +204,7 @@ impl KeyColumn {
             Kind::Date => Literal::Date(time::take_date(from)?),
             Kind::Time => Literal::Time(time::take_time(from)?),
             Kind::Timestamp => Literal::Timestamp(time::take_timestamp(from)?),
-            Kind::TimestampZoned => Literal::TimestampZoned(format!("{} +00:00", time::take_timestamp(from)?)),
+            Kind::TimestampZoned => Literal::TimestampZoned(time::take_zoned(from)?),
         })
     }
 }
@@ -262,7 +262,7 @@ fn kind(column: &ColumnType, text: &TextOrder) -> Option<Kind> {
             length: Some(_),
             padded,
         } => Kind::Text(text::Form::new(text, *padded)),
-        ColumnType::Shown { ordered: true } => Kind::Text(text::Form::new(&TextOrder::BYTES, false)),
+        ColumnType::Shown { .. } => Kind::Text(text::Form::new(&TextOrder::BYTES, false)),
         ColumnType::Binary { length: Some(_) } => Kind::Bytes,
         ColumnType::Date => Kind::Date,
         ColumnType::Time { .. } => Kind::Time,
@@ -274,7 +274,6 @@ fn kind(column: &ColumnType, text: &TextOrder) -> Option<Kind> {
         ColumnType::Float { .. }
         | ColumnType::Text { length: None, .. }
         | ColumnType::Binary { length: None }
-        | ColumnType::Shown { ordered: false }
         | ColumnType::Unsupported(_) => return None,
     })
 }

@@ -203,10 +203,17 @@ fn key(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName, col
         kind.trim() == "P" || numbers.iter().all(|&number| !columns[number].nullable)
     };
     let mut serving: Vec<Vec<usize>> = keys.into_iter().filter(serves).map(|key| key.2).collect();
-    // Where none can be ordered, the first one is named in the error.
     let is_known = |&column: &usize| is_orderable(&columns[column].kind) && !columns[column].is_virtual;
     let orderable = |key: &Vec<usize>| key.iter().all(is_known);
-    let best = serving.iter().position(orderable).unwrap_or(0);
+    // In an order that no index has.
+    let is_shown = |&column: &usize| columns[column].kind == ColumnType::Shown { ordered: false };
+    let indexed = |key: &Vec<usize>| orderable(key) && !key.iter().any(is_shown);
+    // Where none can be ordered, the first one is named in the error.
+    let best = serving
+        .iter()
+        .position(indexed)
+        .or_else(|| serving.iter().position(orderable))
+        .unwrap_or(0);
     Ok(match serving.is_empty() {
         true => Vec::new(),
         false => serving.swap_remove(best),

@@ -74,6 +74,7 @@ impl Table {
         let columns = columns.map(|column| KeyColumn {
             name: &column.name,
             collated: column.collated,
+            shown: column.kind == ColumnType::Shown { ordered: false },
         });
         columns.collect()
     }

@@ -207,6 +207,10 @@ impl Capture for Captured {
         self.tables.has_key(table)
     }
 
+    fn is_paged(&self, table: u32) -> bool {
+        self.tables.is_paged(table)
+    }
+
     fn codec(&self) -> Arc<dyn RowCodec> {
         self.tables.codec()
     }

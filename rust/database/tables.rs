@@ -1,7 +1,7 @@
 //! The captured tables of a job, looked up over a connection that stays for questions: what does not depend on how the
 //! log is read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -37,6 +37,8 @@ pub(super) struct Tables {
     /// Names and tables, both by number.
     names: Vec<Arc<TableName>>,
     tables: Vec<Arc<Table>>,
+    /// What would make an index in the order of a table's key, where there is none; by name.
+    unindexed: BTreeMap<Arc<TableName>, Option<String>>,
     codec: Arc<Codec>,
     database_name: String,
     /// Tables that match and cannot be captured: an error as soon as they must be.
@@ -78,6 +80,12 @@ impl Tables {
                 Err(error) => faulty.push((name.clone(), error)),
             }
         }
+        let mut unindexed = BTreeMap::new();
+        for table in &tables {
+            if let Some(create) = missing_index(&mut connection, &*dialect, table)? {
+                unindexed.insert(table.name.clone(), create);
+            }
+        }
         let database_name = text(&mut connection, &dialect.database_name())?;
         let codec = codec(config, &tables, &database_name)?;
         Ok(Tables {
@@ -87,6 +95,7 @@ impl Tables {
             connection,
             names: tables.iter().map(|table| table.name.clone()).collect(),
             tables,
+            unindexed,
             codec: Arc::new(codec),
             database_name,
             faulty,
@@ -140,6 +149,12 @@ impl Tables {
         self.tables
             .get(table as usize)
             .is_some_and(|table| !table.key.is_empty())
+    }
+
+    /// As [`crate::reader::capture::Capture::is_paged`].
+    pub(super) fn is_paged(&self, table: u32) -> bool {
+        let name = self.names.get(table as usize);
+        self.has_key(table) && name.is_some_and(|name| !self.unindexed.contains_key(name))
     }
 
     /// As [`crate::reader::capture::Capture::keep`].
@@ -257,8 +272,45 @@ impl Tables {
                 range: KeyRange::ALL,
             }]);
         }
-        Splitter::new(&*self.dialect, table, self.config.chunk_rows)?.cut(&mut self.connection, lower, CHUNKS_A_CALL)
+        let splitter = Splitter::new(&*self.dialect, table, self.config.chunk_rows)?;
+        match self.unindexed.get(&table.name) {
+            None => splitter.cut(&mut self.connection, lower, CHUNKS_A_CALL),
+            Some(create) => {
+                warn_of_sorting(table, create.as_deref());
+                splitter.cut_by_sorting(&mut self.connection, lower)
+            }
+        }
     }
+}
+
+/// Where no index has a table's rows in the order of its key: what would make one, if anything does.
+fn missing_index(connection: &mut Connection, dialect: &dyn Dialect, table: &Table) -> Result<Option<Option<String>>> {
+    if table.key.is_empty() {
+        return Ok(None);
+    }
+    let Some(index) = dialect.key_index(&table.name, table.object_id, &table.key_columns()) else {
+        return Ok(None);
+    };
+    let rows = connection
+        .rows(&index.there.sql, &index.there.columns)
+        .map_err(|error| error.doing("looking for an index in the key's order").on(&table.name))?;
+    let there = rows.first().and_then(|row| row.first()).and_then(Field::int);
+    Ok((there == Some(0)).then_some(index.create))
+}
+
+fn warn_of_sorting(table: &Table, create: Option<&str>) {
+    let columns: Vec<&str> = table.key_columns().iter().map(|column| column.name).collect();
+    let cure = match create {
+        Some(create) => format!("{create}, or put"),
+        None => "put".to_owned(),
+    };
+    log::warn!(
+        "no index has table {} in the order of its key ({}), texts by their bytes: the server sorts its rows in parts, and \
+         reads the whole table for each of them; where the table is large, {cure} another column of the key first \
+         ('scan.incremental.snapshot.chunk.key-column')",
+        table.name,
+        columns.join(", "),
+    );
 }
 
 fn codec(config: &Arc<Config>, tables: &[Arc<Table>], database_name: &str) -> Result<Codec> {

@@ -3,7 +3,7 @@
 /// A value that a dialect can write down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Literal {
-    /// Digits with an optional sign and point.
+    /// Digits with an optional sign and point; `NaN`, `Infinity` or `-Infinity` where the database has them.
     Number(String),
     /// Text.
     Text(String),
@@ -11,7 +11,7 @@ pub enum Literal {
     Bytes(Vec<u8>),
     /// True or false.
     Boolean(bool),
-    /// `YYYY-MM-DD`.
+    /// `YYYY-MM-DD`, with `-` in front before the year 0; here and in timestamps `infinity` or `-infinity` where the database has them.
     Date(String),
     /// `hh:mm:ss[.f{1,9}]`.
     Time(String),

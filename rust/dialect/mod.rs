@@ -127,6 +127,13 @@ pub trait Dialect: fmt::Debug + Send + Sync {
         self.push_name(column.name, out);
     }
 
+    /// The index that has a table's rows in the order of a key, by the table's number; `None` where every key has one, or
+    /// the server can do without.
+    fn key_index(&self, table: &TableName, object_id: u64, key: &[page::KeyColumn<'_>]) -> Option<page::KeyIndex> {
+        let _ = (table, object_id, key);
+        None
+    }
+
     /// The database's name, for the metadata column of that name: text.
     fn database_name(&self) -> Query;
 

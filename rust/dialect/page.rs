@@ -5,7 +5,9 @@
 //! in all. So each side of the OR, a [`Segment`], has a statement of its own, which the index serves whole; they follow one
 //! another in key order.
 
-use crate::dialect::{Dialect, Literal};
+use std::fmt::Write;
+
+use crate::dialect::{Dialect, Literal, Query};
 use crate::split::TableName;
 
 /// A half-open range of keys, in literals; what is left out is open.
@@ -75,6 +77,17 @@ pub struct KeyColumn<'a> {
     pub name: &'a str,
     /// Whether it is text that the database orders otherwise than by its bytes, unless it is told to.
     pub collated: bool,
+    /// Whether it is of a type that the database orders otherwise than by the bytes of the text that it writes for it.
+    pub shown: bool,
+}
+
+/// An index that has a table's rows in the order of a key, as keys are compared here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyIndex {
+    /// How many there are of it: one integer.
+    pub there: Query,
+    /// What makes one, unless none can.
+    pub create: Option<String>,
 }
 
 /// A page to read.
@@ -108,6 +121,66 @@ pub fn whole(dialect: &dyn Dialect, table: &TableName, columns: &[String]) -> St
     out.push_str(&columns.join(", "));
     push_from_table(dialect, table, &mut out);
     out
+}
+
+/// Rows that are sorted by the key because no index has them in its order.
+#[derive(Clone, Copy, Debug)]
+pub struct SortRequest<'a> {
+    /// The table.
+    pub table: &'a TableName,
+    /// The columns that are wanted, as [`Dialect::push_selected`] writes them.
+    pub columns: &'a [String],
+    /// The key's columns, in the key's order.
+    pub key: &'a [KeyColumn<'a>],
+    /// Which rows; those of all segments are read at once.
+    pub segments: &'a [Segment<'a>],
+}
+
+/// The rows of a request in key order.
+pub fn sorted(dialect: &dyn Dialect, request: &SortRequest<'_>) -> String {
+    let mut out = String::from("SELECT ");
+    out.push_str(&request.columns.join(", "));
+    push_from_table(dialect, request.table, &mut out);
+    push_any(dialect, request, &mut out);
+    push_order(dialect, request.table, request.key, &mut out);
+    out
+}
+
+/// Of the rows of a request in key order each that stands a multiple of `rows` behind the first one; of a wider multiple
+/// where that were more than `most` of them.
+pub fn cuts(dialect: &dyn Dialect, request: &SortRequest<'_>, rows: usize, most: usize) -> String {
+    let names: Vec<String> = (0..request.columns.len()).map(|number| format!("k{number}")).collect();
+    let mut out = format!("SELECT {} FROM (SELECT ", names.join(", "));
+    for (column, name) in request.columns.iter().zip(&names) {
+        let _ = write!(out, "{column} AS {name}, ");
+    }
+    out.push_str("ROW_NUMBER() OVER (");
+    push_order(dialect, request.table, request.key, &mut out);
+    out.push_str(") AS n, COUNT(*) OVER () AS c");
+    push_from_table(dialect, request.table, &mut out);
+    push_any(dialect, request, &mut out);
+    let _ = write!(
+        out,
+        ") s WHERE n > 1 AND MOD(n - 1, GREATEST({rows}, c / {most} + 1)) = 0 ORDER BY n"
+    );
+    out
+}
+
+fn push_any(dialect: &dyn Dialect, request: &SortRequest<'_>, out: &mut String) {
+    let mut word = " WHERE (";
+    for segment in request.segments {
+        let mut conditions = String::new();
+        push_conditions(dialect, request.table, request.key, segment, &mut conditions);
+        // The one segment of all keys has none.
+        if let Some(conditions) = conditions.strip_prefix(" WHERE ") {
+            out.push_str(word);
+            out.push_str(conditions);
+            word = ") OR (";
+        }
+    }
+    if word != " WHERE (" {
+        out.push(')');
+    }
 }
 
 /// The row that stands `skip` rows behind the request's first one, in key order; of how many it asks counts nothing.
@@ -144,6 +217,16 @@ fn push_from_table(dialect: &dyn Dialect, table: &TableName, out: &mut String) {
 
 fn push_from(dialect: &dyn Dialect, table: &TableName, key: &[KeyColumn<'_>], segment: &Segment<'_>, out: &mut String) {
     push_from_table(dialect, table, out);
+    push_conditions(dialect, table, key, segment, out);
+}
+
+fn push_conditions(
+    dialect: &dyn Dialect,
+    table: &TableName,
+    key: &[KeyColumn<'_>],
+    segment: &Segment<'_>,
+    out: &mut String,
+) {
     let mut word = " WHERE ";
     let mut push = |column: usize, operator: &str, value: &Literal| {
         out.push_str(word);

@@ -1,13 +1,15 @@
 //! PostgreSQL, and databases that grew out of it: one set of statements, with names, port and driver by brand. What is
 //! said of versions is PostgreSQL's; docs/postgres.md and docs/kingbase.md have the sources.
 
+mod keys;
 mod types;
 mod visibility;
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::dialect::page::KeyColumn;
+use crate::dialect::page::{KeyColumn, KeyIndex};
 use crate::dialect::slots::{Names, Slots};
 use crate::dialect::{ColumnType, Dialect, DictionaryColumn, Endpoint, Literal, Query};
 use crate::odbc::{ColumnSpec, ConnectionSettings, Diagnostic, Verdict, by_sqlstate};
@@ -46,6 +48,9 @@ pub struct Postgres {
     brand: &'static Brand,
     names: Arc<Names>,
 }
+
+/// Behind a text: compared by its bytes.
+const BYTEWISE: &str = " COLLATE \"C\"";
 
 /// A name of the catalogue: 63 bytes, in other encodings than UTF-8 some more.
 const NAME: ColumnSpec = ColumnSpec::Text { bytes: 256 };
@@ -109,6 +114,7 @@ impl Dialect for Postgres {
 
     fn push_literal(&self, literal: &Literal, out: &mut String) {
         match literal {
+            Literal::Number(digits) if digits.ends_with(['N', 'y']) => push_typed(digits, "numeric", out),
             Literal::Number(digits) => out.push_str(digits),
             Literal::Text(text) => push_text(text, out),
             Literal::Bytes(bytes) => {
@@ -119,10 +125,10 @@ impl Dialect for Postgres {
                 out.push_str("'::bytea");
             }
             Literal::Boolean(value) => out.push_str(if *value { "true" } else { "false" }),
-            Literal::Date(text) => push_typed(text, "date", out),
+            Literal::Date(text) => push_typed(&before_christ(text), "date", out),
             Literal::Time(text) => push_typed(text, "time", out),
-            Literal::Timestamp(text) => push_typed(text, "timestamp", out),
-            Literal::TimestampZoned(text) => push_typed(text, "timestamptz", out),
+            Literal::Timestamp(text) => push_typed(&before_christ(text), "timestamp", out),
+            Literal::TimestampZoned(text) => push_typed(&before_christ(text), "timestamptz", out),
         }
     }
 
@@ -136,12 +142,17 @@ impl Dialect for Postgres {
     /// With its table's name: a bare one in ORDER BY means a column of the result, which may be a text of it. Texts are
     /// compared by their bytes, whatever their collation; where that is their order anyway their index serves.
     fn push_key(&self, table: &TableName, column: &KeyColumn<'_>, out: &mut String) {
+        // What the server writes for it, which a cast to text need not be (`inet`).
+        out.push_str(if column.shown { "format('%s', " } else { "" });
         self.push_name(&table.name, out);
         out.push('.');
         self.push_name(column.name, out);
-        if column.collated {
-            out.push_str(" COLLATE \"C\"");
-        }
+        out.push_str(if column.shown { ")" } else { "" });
+        out.push_str(if column.collated || column.shown { BYTEWISE } else { "" });
+    }
+
+    fn key_index(&self, table: &TableName, object_id: u64, key: &[KeyColumn<'_>]) -> Option<KeyIndex> {
+        Some(keys::index(self, table, object_id, key))
     }
 
     fn database_name(&self) -> Query {
@@ -358,6 +369,18 @@ fn push_text(text: &str, out: &mut String) {
     out.push('\'');
     out.push_str(&text.replace('\'', "''"));
     out.push('\'');
+}
+
+/// A date or timestamp with the server's word for years before the year 1: `-0043-03-15` is `0044-03-15 BC`.
+fn before_christ(text: &str) -> Cow<'_, str> {
+    let year = match (text.strip_prefix('-'), text) {
+        (Some(rest), _) => rest.split_once('-'),
+        (None, text) => text.split_once('-').filter(|(year, _)| *year == "0000"),
+    };
+    match year.and_then(|(year, rest)| Some((year.parse::<u32>().ok()?, rest))) {
+        Some((year, rest)) => Cow::Owned(format!("{:04}-{rest} BC", year + 1)),
+        None => Cow::Borrowed(text),
+    }
 }
 
 fn push_typed(text: &str, kind: &str, out: &mut String) {

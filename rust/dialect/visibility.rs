@@ -35,6 +35,16 @@ pub trait Visibility: Dialect {
     /// Ends that transaction.
     fn end_snapshot(&self) -> String;
 
+    /// Has the server keep the result of a SELECT for the session beyond its transaction, under a name of its own: statements
+    /// in place of [`Visibility::end_snapshot`], the last of which sorts.
+    fn keep_result(&self, select: &str) -> Vec<String>;
+
+    /// The next rows of the kept result.
+    fn kept_rows(&self, rows: usize) -> String;
+
+    /// Drops the kept result.
+    fn drop_kept(&self) -> String;
+
     /// Writes a record that takes the log's durable end along.
     fn push_log(&self) -> Query;
 }

@@ -55,6 +55,12 @@ pub trait Capture: Send {
     /// Whether a table is read and told apart by a key; one without is read whole.
     fn has_key(&self, table: u32) -> bool;
 
+    /// Whether a table is read page by page. Else each of its chunks is one SELECT: one without a key, and one of which no
+    /// index has the key's order.
+    fn is_paged(&self, table: u32) -> bool {
+        self.has_key(table)
+    }
+
     /// Makes keys and rows.
     fn codec(&self) -> Arc<dyn RowCodec>;
 

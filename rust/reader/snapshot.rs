@@ -1,5 +1,7 @@
 //! The snapshot phase of a reader: pages of a round side by side, then one advance of the log, then their rows.
 
+mod whole;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -7,7 +9,6 @@ use crossbeam_channel::{Receiver, bounded, never, select};
 
 use crate::catalog::Table;
 use crate::error::{Error, ErrorKind, Result};
-use crate::position::Point;
 use crate::reader::capture::Capture;
 use crate::reader::pages::{PageRead, PageTask, PageThreads};
 use crate::reader::progress::SnapshotProgress;
@@ -23,7 +24,7 @@ pub(super) struct Snapshot {
     rounds: Box<dyn PageRounds>,
     threads: PageThreads,
     tables: HashMap<Arc<TableName>, u32>,
-    /// Of tables without a key, which wait for the round to be closed.
+    /// Chunks that are one SELECT, which wait for the round to be closed.
     whole: VecDeque<(PageId, Chunk)>,
     whole_source: Option<Box<dyn PageSource>>,
     /// The shapes that pages are read in, by the tables' numbers.
@@ -110,6 +111,15 @@ impl Snapshot {
         self.shapes = now;
     }
 
+    /// The connection for chunks that are one SELECT.
+    fn whole_source(&mut self, capture: &mut dyn Capture) -> Result<&mut dyn PageSource> {
+        let source = match self.whole_source.take() {
+            Some(source) => source,
+            None => capture.pages()?,
+        };
+        Ok(&mut **self.whole_source.insert(source))
+    }
+
     /// Begins to read a page; the log stands still until all that were begun are in.
     fn begin(&mut self, capture: &mut dyn Capture, chunk: Chunk) -> Result<()> {
         let table = self.number(&chunk)?;
@@ -129,13 +139,16 @@ impl Worker {
         id: PageId,
         chunk: Chunk,
     ) -> Result<()> {
-        if capture.has_key(snapshot.number(&chunk)?) {
+        if capture.is_paged(snapshot.number(&chunk)?) {
             self.keyed_round(snapshot, capture, id, chunk)?;
         } else {
             snapshot.whole.push_back((id, chunk));
         }
         while let Some((id, chunk)) = snapshot.whole.pop_front() {
-            self.whole_table(snapshot, capture, id, &chunk)?;
+            match capture.has_key(snapshot.number(&chunk)?) {
+                true => self.sorted_chunk(snapshot, capture, id, &chunk)?,
+                false => self.whole_table(snapshot, capture, id, &chunk)?,
+            }
         }
         Ok(())
     }
@@ -188,7 +201,7 @@ impl Worker {
                 let chunk = match pending.pop_front() {
                     Some(chunk) => chunk,
                     None => match self.at_hand()? {
-                        At::Chunk(id, chunk) if !capture.has_key(snapshot.number(&chunk)?) => {
+                        At::Chunk(id, chunk) if !capture.is_paged(snapshot.number(&chunk)?) => {
                             snapshot.whole.push_back((id, chunk));
                             more = false;
                             break;
@@ -281,63 +294,6 @@ impl Worker {
         self.shared.lock().state.page_closed(id, end)?;
         self.shared.counts.page_leaves(page.rows.len(), page.rows.row_bytes());
         self.leaving.push(id, page);
-        Ok(())
-    }
-
-    /// Reads a table without a key: its rows go out while the SELECT runs and the log stands still, and are not
-    /// corrected. What the log has behind the position where it stands comes in the log phase, once more where the SELECT
-    /// has seen it.
-    fn whole_table(
-        &mut self,
-        snapshot: &mut Snapshot,
-        capture: &mut dyn Capture,
-        id: PageId,
-        chunk: &Chunk,
-    ) -> Result<()> {
-        let table = snapshot.number(chunk)?;
-        let (position, mine_from) = snapshot.rounds.begin_uncorrected(&mut snapshot.clock)?;
-        let point = Point::Position(position);
-        let end = PageEnd {
-            rest: None,
-            point: point.clone(),
-            mine_from,
-        };
-        self.shared.lock().state.page_closed(id, end)?;
-        if chunk.range.lower.is_some() {
-            log::warn!(
-                "table {} has no key and was not read to its end: all its rows are read again",
-                chunk.table
-            );
-        }
-        snapshot.follow_shapes(self, capture);
-        if snapshot.whole_source.is_none() {
-            snapshot.whole_source = Some(capture.pages()?);
-        }
-        let Some(source) = &mut snapshot.whole_source else {
-            return Err(internal("a connection vanished"));
-        };
-        let (rounds, progress) = (&mut snapshot.rounds, &mut snapshot.progress);
-        let limit = self.limits.rounds.page;
-        source.select_whole(chunk, limit, &mut |piece| {
-            rounds.check_kept()?;
-            let page = ClosedPage {
-                table,
-                chunk: chunk.clone(),
-                range: chunk.range.clone(),
-                rest: None,
-                point: point.clone(),
-                mine_from,
-                rows: piece.rows,
-            };
-            let last = page.rows.len() == piece.len;
-            let bytes = (0..piece.len).map(|row| page.rows.row(row).len()).sum();
-            progress.page_closed(piece.len, bytes, last);
-            self.shared.counts.page_read(piece.len);
-            self.shared.counts.page_leaves(piece.len, bytes);
-            self.leaving.push_part(id, page, piece.len, last);
-            self.send_leaving(0)
-        })?;
-        self.shared.counts.note_nulled(capture.codec().nulled_values());
         Ok(())
     }
 

@@ -27,6 +27,8 @@ pub struct ExactPages {
     /// For the log to become durable up to where a page has seen it.
     patience: Patience,
     clock: Box<dyn Clock + Send>,
+    /// Whether the server keeps sorted rows for this connection.
+    kept: bool,
 }
 
 impl ExactPages {
@@ -42,6 +44,7 @@ impl ExactPages {
             dialect,
             patience,
             clock,
+            kept: false,
         }
     }
 
@@ -62,6 +65,28 @@ impl ExactPages {
         let (snapshot, high) =
             seen.ok_or_else(|| Error::from(ErrorKind::Internal("the server does not say what a SELECT saw".into())))?;
         Ok((Point::Snapshot { snapshot, high }, high))
+    }
+
+    /// The rows are sorted by the statement that ends the transaction, which is no longer than that: they go out from what
+    /// the server keeps of them, as seen by it.
+    fn keep_sorted(&mut self, chunk: &Chunk) -> Result<Point> {
+        let select = self.pages.sorted(chunk)?;
+        let connection = self.pages.connection_mut();
+        if std::mem::take(&mut self.kept) {
+            connection.execute(&self.dialect.drop_kept())?;
+        }
+        let (point, high) = self.begin(chunk)?;
+        let connection = self.pages.connection_mut();
+        for statement in self.dialect.keep_result(&select) {
+            if let Err(error) = connection.execute(&statement) {
+                // Of an error the statement's own says more.
+                let _ = connection.execute(&self.dialect.end_snapshot());
+                return Err(error);
+            }
+        }
+        self.kept = true;
+        self.wait_until_durable(high)?;
+        Ok(point)
     }
 
     fn read(&mut self, chunk: &Chunk, limit: PageLimit, into: &mut PageRows) -> Result<(Option<Key>, Point)> {
@@ -120,6 +145,25 @@ impl PageSource for ExactPages {
             .read(chunk, limit, into)
             .map_err(|error| error.doing("reading a page").on(&chunk.table))?;
         Ok((rest, Some(point)))
+    }
+
+    fn sort(&mut self, chunk: &Chunk) -> Result<Point> {
+        self.keep_sorted(chunk)
+            .map_err(|error| error.doing("sorting rows by their key").on(&chunk.table))
+    }
+
+    fn select_sorted(
+        &mut self,
+        chunk: &Chunk,
+        limit: PageLimit,
+        take: &mut dyn FnMut(Piece) -> Result<()>,
+    ) -> Result<()> {
+        let dialect = self.dialect.clone();
+        self.pages
+            .read_sorted(chunk, limit, &|rows| dialect.kept_rows(rows), take)
+            .and_then(|()| self.pages.connection_mut().execute(&dialect.drop_kept()))
+            .map(|()| self.kept = false)
+            .map_err(|error| error.doing("reading sorted rows").on(&chunk.table))
     }
 
     fn select_whole(

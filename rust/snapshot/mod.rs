@@ -127,6 +127,30 @@ pub trait PageSource: Send {
         Ok((self.select(chunk, limit, into)?, None))
     }
 
+    /// Has the database sort and keep the rows of a chunk of which no index has the key's order, and returns which
+    /// transactions they contain. Only one such result is kept.
+    ///
+    /// # Errors
+    /// Those of [`PageSource::select`].
+    fn sort(&mut self, chunk: &Chunk) -> Result<Point> {
+        let kind = ErrorKind::Internal("this source reads tables page by page only".into());
+        Err(Error::from(kind).on(&chunk.table))
+    }
+
+    /// Hands the rows on that were sorted, in pieces, in key order.
+    ///
+    /// # Errors
+    /// Those of [`PageSource::select`]; those of `take`.
+    fn select_sorted(
+        &mut self,
+        chunk: &Chunk,
+        limit: PageLimit,
+        take: &mut dyn FnMut(Piece) -> Result<()>,
+    ) -> Result<()> {
+        let _ = (limit, take);
+        self.sort(chunk).map(|_| ())
+    }
+
     /// Reads a table that has no key by one SELECT and hands its rows on in pieces, in the order in which they come. Their
     /// keys are numbers of eight bytes, ascending from the chunk's lower bound on, whatever was read there before.
     ///

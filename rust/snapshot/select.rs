@@ -1,6 +1,7 @@
 //! Pages over a connection: the SELECT, its columns by their types, and the rows in the form in which they go out.
 
 mod large;
+mod sorted;
 mod whole;
 
 use std::cell::Cell;
@@ -115,6 +116,13 @@ impl PageTable {
         })
     }
 
+    fn keys(&self) -> Result<&KeyCodec> {
+        self.keys.as_ref().ok_or_else(|| {
+            let kind = ErrorKind::Internal("rows of a table without a key are to be read by it".into());
+            Error::from(kind)
+        })
+    }
+
     fn sql(&self, dialect: &dyn Dialect, segment: Segment<'_>, rows: usize) -> String {
         let request = PageRequest {
             table: &self.table.name,
@@ -169,10 +177,7 @@ impl PageReader {
             .tables
             .get(&chunk.table)
             .ok_or_else(|| ErrorKind::State("the table is not among the captured ones any more".into()))?;
-        let keys = plan.keys.as_ref().ok_or_else(|| {
-            let kind = ErrorKind::Internal("a page of a table without a key is to be read".into());
-            Error::from(kind)
-        })?;
+        let keys = plan.keys()?;
         let reading = Reading {
             plan,
             codec: &*self.codec,

@@ -5,12 +5,16 @@
 use crate::catalog::Table;
 use crate::catalog::fetch;
 use crate::catalog::key::KeyCodec;
-use crate::dialect::page::{Bounds, PageRequest, Segment, count, cut};
+use crate::dialect::page::{Bounds, PageRequest, Segment, SortRequest, count, cut, cuts};
 use crate::dialect::{Dialect, Literal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::odbc::{ColumnSpec, Connection, Field};
+use crate::odbc::{Batch, ColumnSpec, Connection, Field};
 use crate::row::value::Value;
 use crate::split::{Chunk, Key, KeyRange};
+
+/// Chunks of a table of which no index has the key's order, at most: the server looks at the whole table for each, and
+/// keeps the rows of one sorted.
+const SORTED_CHUNKS: usize = 32;
 
 /// Cuts one table. Keeps no place of its own: every call goes on from the bound that it is given, so that what was cut
 /// before a restart stays as it is.
@@ -79,6 +83,49 @@ impl<'t> Splitter<'t> {
         Ok(cut)
     }
 
+    /// All chunks from the one that begins at `from` on (the first without), of a table of which no index has the key's
+    /// order: found by sorting its keys once, and so few that reading each costs a look at the whole table.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub fn cut_by_sorting(&self, connection: &mut Connection, from: Option<&Key>) -> Result<Vec<Chunk>> {
+        let bounds = self
+            .sorted_bounds(connection, from)
+            .map_err(|error| error.doing("sorting where to cut").on(&self.table.name))?;
+        let lowers = std::iter::once(from.cloned()).chain(bounds.iter().cloned().map(Some));
+        let uppers = bounds.iter().cloned().map(Some).chain([None]);
+        let chunk = |(lower, upper)| Chunk {
+            table: self.table.name.clone(),
+            range: KeyRange { lower, upper },
+        };
+        Ok(lowers.zip(uppers).map(chunk).collect())
+    }
+
+    fn sorted_bounds(&self, connection: &mut Connection, from: Option<&Key>) -> Result<Vec<Key>> {
+        let lower: Option<Vec<Literal>> = from.map(|key| self.keys.literals(&key.0)).transpose()?;
+        let bounds = Bounds {
+            lower: lower.as_deref(),
+            upper: None,
+        };
+        let request = SortRequest {
+            table: &self.table.name,
+            columns: &self.selected,
+            key: &self.table.key_columns(),
+            segments: &bounds.segments(),
+        };
+        let sql = cuts(self.dialect, &request, self.rows, SORTED_CHUNKS);
+        let mut cursor = connection.query(&sql, &self.specs, SORTED_CHUNKS)?;
+        let mut bounds: Vec<Key> = Vec::new();
+        while let Some(batch) = cursor.next()? {
+            for row in 0..batch.rows() {
+                let key = self.key(&batch, row)?;
+                require_above(bounds.last().or(from), &key)?;
+                bounds.push(key);
+            }
+        }
+        Ok(bounds)
+    }
+
     /// The key of the row that stands a chunk's rows behind `lower`.
     fn next_bound(&self, connection: &mut Connection, lower: Option<&Key>) -> Result<Option<Key>> {
         let lower_values: Option<Vec<Literal>> = lower.map(|key| self.keys.literals(&key.0)).transpose()?;
@@ -90,12 +137,7 @@ impl<'t> Splitter<'t> {
         let mut skip = self.rows;
         while let Some(segment) = segments.next() {
             if let Some(key) = self.key_behind(connection, &segment, skip)? {
-                if lower.is_some_and(|lower| *lower >= key) {
-                    return Err(ErrorKind::Catalog(format!(
-                        "the database orders the key otherwise than expected: {key:?} came behind {lower:?}"
-                    ))
-                    .into());
-                }
+                require_above(lower, &key)?;
                 return Ok(Some(key));
             }
             // Fewer rows than a chunk's: they are counted once.
@@ -119,15 +161,20 @@ impl<'t> Splitter<'t> {
         let Some(batch) = cursor.next()?.filter(|batch| batch.rows() > 0) else {
             return Ok(None);
         };
+        self.key(&batch, 0).map(Some)
+    }
+
+    /// The key in a row of nothing else.
+    fn key(&self, batch: &Batch<'_>, row: usize) -> Result<Key> {
         let value = |number: usize| {
             let place = self.table.key.iter().position(|&key| key == number);
             place.map_or(Value::Absent, |place| {
-                fetch::value(&self.table.columns[number].kind, &batch.column(place), 0)
+                fetch::value(&self.table.columns[number].kind, &batch.column(place), row)
             })
         };
         let mut key = Vec::new();
         self.keys.encode(&value, &mut key)?;
-        Ok(Some(Key(key.into())))
+        Ok(Key(key.into()))
     }
 
     fn count(&self, connection: &mut Connection, segment: &Segment<'_>) -> Result<usize> {
@@ -137,5 +184,15 @@ impl<'t> Splitter<'t> {
         count
             .and_then(|count| usize::try_from(count).ok())
             .ok_or_else(|| ErrorKind::Internal("the server counted no rows".into()).into())
+    }
+}
+
+fn require_above(before: Option<&Key>, key: &Key) -> Result<()> {
+    match before {
+        Some(before) if before >= key => Err(ErrorKind::Catalog(format!(
+            "the database orders the key otherwise than expected: {key:?} came behind {before:?}"
+        ))
+        .into()),
+        _ => Ok(()),
     }
 }

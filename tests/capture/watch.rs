@@ -116,6 +116,10 @@ impl Capture for WatchedCapture {
         self.capture.has_key(table)
     }
 
+    fn is_paged(&self, table: u32) -> bool {
+        self.capture.is_paged(table)
+    }
+
     fn codec(&self) -> Arc<dyn RowCodec> {
         self.capture.codec()
     }
@@ -187,6 +191,27 @@ impl PageSource for WatchedPages {
             after(self.subtask, chunk);
         }
         Ok(rest)
+    }
+
+    fn sort(&mut self, chunk: &Chunk) -> Result<Point> {
+        if let Some(before) = &self.watch.before_select {
+            before(self.subtask, chunk);
+        }
+        self.pages.sort(chunk)
+    }
+
+    fn select_sorted(
+        &mut self,
+        chunk: &Chunk,
+        limit: PageLimit,
+        take: &mut dyn FnMut(Piece) -> Result<()>,
+    ) -> Result<()> {
+        self.pages.select_sorted(chunk, limit, &mut |piece| {
+            if let Some(after) = &self.watch.after_select {
+                after(self.subtask, chunk);
+            }
+            take(piece)
+        })
     }
 
     fn select_whole(

@@ -1,17 +1,24 @@
 //! Keys: which one is taken, and that chunks and pages have every row once, whatever the key is made of.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tidemark::catalog::Table;
 use tidemark::catalog::key::KeyCodec;
+use tidemark::catalog::{ColumnType, Table};
+use tidemark::dialect::Dialect;
+use tidemark::dialect::page::{Bounds, PageRequest, page};
 use tidemark::error::Result;
+use tidemark::odbc::{ColumnSpec, Connection};
+use tidemark::position::Point;
 use tidemark::row::value::{Image, Value, ValueBuffer};
 use tidemark::row::{RowCodec, RowKind, RowOrigin};
+use tidemark::snapshot::exact::ExactPages;
 use tidemark::snapshot::select::PageReader;
 use tidemark::snapshot::splitter::Splitter;
-use tidemark::snapshot::{PageLimit, PageRows, PageSource};
+use tidemark::snapshot::{PageLimit, PageRows, PageSource, Piece};
+use tidemark::split::{Chunk, Key};
 
-use crate::support::postgres::{connect, dialect, shared};
+use crate::support::postgres::{clock, connect, dialect, patience, shared};
 use crate::{psql, read};
 
 fn key(schema: &str, table: &str) -> Vec<String> {
@@ -120,13 +127,80 @@ const KINDS: &[(&str, &str)] = &[
     ),
     ("a uuid primary key", "md5(g::text)::uuid"),
     ("a oid primary key", "(4294967295 - g)::oid"),
+    (
+        "a numeric primary key",
+        "coalesce((array['NaN', 'Infinity', '-Infinity', '-0.00', '1e-3'])[g]::numeric, g - 75.5)",
+    ),
+    (
+        "a numeric(1000, 400) primary key",
+        "('0.' || repeat('1', g) || 'e' || g)::numeric",
+    ),
+    (
+        "a date primary key",
+        "coalesce((array['infinity', '-infinity', '0044-03-15 BC', '4713-01-01 BC', '0001-01-01 BC', '5874897-12-31', \
+         '12345-06-07'])[g]::date, date '1970-01-01' + g)",
+    ),
+    (
+        "a time primary key",
+        "case g when 1 then time '24:00:00' else time '00:00' + g * interval '9 min' end",
+    ),
+    (
+        "a timestamp primary key",
+        "coalesce((array['infinity', '-infinity', '0044-03-15 10:20:30.5 BC', '294276-12-31 23:59:59.999999', \
+         '0001-02-29 00:00:00 BC', '4713-01-01 00:00:00 BC'])[g]::timestamp, timestamp '1970-01-01' + g * interval '1 h')",
+    ),
+    (
+        "a timestamptz primary key",
+        "coalesce((array['infinity', '-infinity', '0044-03-15 10:20:30.5+05:30 BC', '10000-01-01 00:00+01', \
+         '0001-12-31 23:30:00-02 BC'])[g]::timestamptz, timestamptz '1970-01-01 00:00+00' + g * interval '1 h')",
+    ),
+    (
+        "a kinds.code primary key",
+        "(array['b', 'A', 'é', 'a'])[g % 4 + 1] || g",
+    ),
+    (
+        "a text collate kinds.ci primary key",
+        "(array['b', 'A', 'é', 'Z', '_'])[g % 5 + 1] || g",
+    ),
+    (
+        "a text collate \"POSIX\" primary key",
+        "(array['b', 'A', 'é'])[g % 3 + 1] || g",
+    ),
+    (
+        "a citext primary key",
+        "(array['b', 'A', 'é', 'Z', '_'])[g % 5 + 1] || g",
+    ),
+    (
+        "a kinds.mood, b int, primary key (b, a)",
+        "(array['sad', 'OK', 'happy'])[g % 3 + 1]::kinds.mood, g / 3",
+    ),
+    (
+        "a kinds.mood, b int, primary key (a, b)",
+        "(array['sad', 'OK', 'happy'])[g % 3 + 1]::kinds.mood, g / 3",
+    ),
+    ("a inet primary key", "inet '10.0.0.0/8' + g * 77 - g % 2 * 5"),
+    ("a cidr primary key", "('10.' || g || '.0.0/16')::cidr"),
+    ("a macaddr primary key", "('08:00:2b:01:02:' || to_hex(g))::macaddr"),
+    ("a int[] primary key", "array[g % 3, null, -g]"),
+    ("a text[] primary key", "array[g::text, 'it''s', 'a,b', '\"', E'\\\\']"),
+    ("a int4range primary key", "int4range(g % 5, g + 5)"),
+    ("a interval primary key", "g * interval '25 h 1.5 s' - interval '1 mon'"),
+    ("a money primary key", "(g - 75)::money"),
+    ("a varbit primary key", "(g * 3)::bit(12)::varbit"),
+    ("a \"char\", b int, primary key (a, b)", "chr(65 + g % 40)::\"char\", g"),
+    ("a jsonb primary key", "jsonb_build_object('it''s', g, 'é', null)"),
+    ("a hstore primary key", "hstore('a', g::text)"),
 ];
 
 const ROWS: usize = 150;
 
 #[test]
 fn chunks_and_pages_of_every_kind_of_key_have_each_row_once_and_in_order() {
-    psql("create schema kinds");
+    psql(
+        "create schema kinds; create type kinds.mood as enum ('sad', 'OK', 'happy'); create extension citext; \
+         create extension hstore; create collation kinds.ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); \
+         create domain kinds.text_code as varchar(40) collate \"en-x-icu\"; create domain kinds.code as kinds.text_code check (value <> '')",
+    );
     let dialect = dialect();
     for (number, (columns, values)) in KINDS.iter().enumerate() {
         println!("{columns}");
@@ -142,55 +216,218 @@ fn chunks_and_pages_of_every_kind_of_key_have_each_row_once_and_in_order() {
             chunks.extend(splitter.cut(&mut connection, Some(&upper), 2).unwrap());
         }
         assert_eq!(chunks.len(), 4);
-        let needed = vec![true; table.columns.len()];
-        let codec = Arc::new(Plain(table.clone(), KeyCodec::new(&table).unwrap()));
-        let tables = [(table.clone(), needed)];
-        let mut reader = PageReader::new(connection, dialect.clone(), codec, &tables, 1024).unwrap();
-        let mut rows = Vec::new();
-        for chunk in chunks {
-            let mut rest = chunk;
-            loop {
-                let limit = PageLimit {
-                    rows: 17,
-                    bytes: 1 << 20,
-                };
-                let mut page = PageRows::default();
-                let next = reader.select(&rest, limit, &mut page).unwrap();
-                rows.extend((0..page.len()).map(|row| String::from_utf8(page.row(row).to_vec()).unwrap()));
-                let Some(next) = next else { break };
-                rest.range.lower = Some(next);
-            }
-        }
+        assert_eq!(splitter.cut_by_sorting(&mut connection, None).unwrap(), chunks);
+        let behind = chunks[1].range.upper.clone();
+        let rest = splitter.cut_by_sorting(&mut connection, behind.as_ref()).unwrap();
+        assert_eq!(rest, chunks[2..]);
         let order: Vec<String> = (table.key.iter())
             .map(|&column| {
                 let column = &table.columns[column];
-                let text = matches!(column.kind, tidemark::catalog::ColumnType::Text { .. });
-                format!("{}{}", column.name, if text { " collate \"C\"" } else { "" })
+                match column.kind {
+                    ColumnType::Text { .. } if column.collated => format!("{} collate \"C\"", column.name),
+                    ColumnType::Shown { ordered: false } => format!("format('%s', {}) collate \"C\"", column.name),
+                    _ => column.name.clone(),
+                }
             })
             .collect();
         let expected = psql(&format!("select v from kinds.{name} order by {}", order.join(", ")));
-        assert_eq!(rows.join("\n"), expected.trim(), "{columns}");
+        let expected: Vec<&str> = expected.lines().collect();
+        assert_eq!(by_pages(connection, &table, &chunks), expected, "{columns}");
+        assert_eq!(by_sorting(&table, &chunks), expected, "{columns}");
     }
 }
 
-#[test]
-fn an_index_that_is_in_the_order_of_bytes_serves_as_it_is() {
-    psql(
-        "create schema idx; create table idx.c (a text primary key, v text); create table idx.u (a text collate \"en-x-icu\" primary key, v text)",
-    );
-    for (table, collated) in [("c", false), ("u", true)] {
-        let table = read("idx", table).unwrap();
-        assert_eq!(table.columns[0].collated, collated);
-        let columns = table.key_columns();
-        let request = tidemark::dialect::page::PageRequest {
-            table: &table.name,
-            columns: &["a".to_owned()],
-            key: &columns,
-            segment: tidemark::dialect::page::Bounds::default().segments()[0],
-            rows: 10,
+const LIMIT: PageLimit = PageLimit {
+    rows: 17,
+    bytes: 1 << 20,
+};
+
+fn reader(connection: Connection, table: &Arc<Table>) -> PageReader {
+    let codec = Arc::new(Plain(table.clone(), KeyCodec::new(table).unwrap()));
+    let tables = [(table.clone(), vec![true; table.columns.len()])];
+    PageReader::new(connection, dialect(), codec, &tables, 1024).unwrap()
+}
+
+fn values(rows: &PageRows, len: usize) -> Vec<String> {
+    let value = |row| String::from_utf8(rows.row(row).to_vec()).unwrap();
+    (0..len).map(value).collect()
+}
+
+fn by_pages(connection: Connection, table: &Arc<Table>, chunks: &[Chunk]) -> Vec<String> {
+    let mut reader = reader(connection, table);
+    let mut all = Vec::new();
+    for chunk in chunks {
+        let mut rest = chunk.clone();
+        loop {
+            let mut page = PageRows::default();
+            let next = reader.select(&rest, LIMIT, &mut page).unwrap();
+            all.extend(values(&page, page.len()));
+            let Some(next) = next else { break };
+            rest.range.lower = Some(next);
+        }
+    }
+    all
+}
+
+fn by_sorting(table: &Arc<Table>, chunks: &[Chunk]) -> Vec<String> {
+    let patience = patience(Duration::from_secs(120));
+    let reader = reader(connect(shared()), table);
+    let mut pages = ExactPages::new(reader, dialect(), patience, Box::new(clock()));
+    let mut all = Vec::new();
+    for chunk in chunks {
+        let point = pages.sort(chunk).unwrap();
+        assert!(matches!(point, Point::Snapshot { .. }), "{point:?}");
+        let mut next: Option<Key> = None;
+        let take = &mut |piece: Piece| {
+            assert!(piece.len <= LIMIT.rows);
+            if let Some(next) = &next {
+                assert_eq!(piece.rows.key(0), &*next.0, "each piece says what follows it");
+            }
+            all.extend(values(&piece.rows, piece.len));
+            next = (piece.rows.len() > piece.len).then(|| Key(piece.rows.key(piece.len).into()));
+            Ok(())
         };
-        let sql = tidemark::dialect::page::page(&*dialect(), &request);
-        let plan = psql(&format!("set enable_seqscan = off; explain {sql}"));
-        assert_eq!(plan.contains("Sort"), collated, "{plan}");
+        pages.select_sorted(chunk, LIMIT, take).unwrap();
+        assert_eq!(next, None);
+    }
+    all
+}
+
+fn indexes(table: &Table) -> (i64, Option<String>) {
+    let index = (dialect().key_index(&table.name, table.object_id, &table.key_columns())).unwrap();
+    let rows = connect(shared()).rows(&index.there.sql, &index.there.columns).unwrap();
+    (rows[0][0].int().unwrap(), index.create)
+}
+
+/// Whether the server reads a page of a table by an index alone.
+fn is_served(table: &Table) -> bool {
+    let columns = table.key_columns();
+    let request = PageRequest {
+        table: &table.name,
+        columns: &[columns[0].name.to_owned()],
+        key: &columns,
+        segment: Bounds::default().segments()[0],
+        rows: 10,
+    };
+    let sql = page(&*dialect(), &request);
+    let plan = psql(&format!(
+        "set enable_seqscan = off; set enable_incremental_sort = off; explain {sql}"
+    ));
+    !plan.contains("Sort")
+}
+
+/// What is asked of the catalogue is what the server then does: with the primary key alone, and with the index that users
+/// are told to make.
+#[test]
+fn an_index_in_the_order_of_the_key_is_known_where_the_server_takes_it() {
+    psql(
+        "create schema idx; create type idx.mood as enum ('b', 'a'); create domain idx.code as varchar(20) collate \"en-x-icu\"",
+    );
+    let cases = [
+        ("a text, primary key (a)", "", true),
+        ("a text collate \"POSIX\", primary key (a)", "", true),
+        ("a int, b text, primary key (a, b)", "", true),
+        ("a int, b text, primary key (b, a)", "", true),
+        ("a text collate \"en-x-icu\", primary key (a)", "", false),
+        ("a idx.code, b int, primary key (a, b)", "", false),
+        ("a char(5) collate \"en-x-icu\", primary key (a)", "", false),
+        ("a int, b text collate \"und-x-icu\", primary key (a, b)", "", false),
+        ("a idx.mood, primary key (a)", "", false),
+        ("a inet, primary key (a)", "", false),
+        ("a int, b int, primary key (a, b)", "b", false),
+        ("a int, b text collate \"en-x-icu\", primary key (b, a)", "a", false),
+        (
+            "a date, b timestamptz, c numeric, d uuid, e bytea, primary key (a, b, c, d, e)",
+            "",
+            true,
+        ),
+    ];
+    for (number, (columns, first, expected)) in cases.into_iter().enumerate() {
+        let name = format!("t{number}");
+        psql(&format!("create table idx.{name} ({columns})"));
+        let look = || {
+            let mut table = Table::clone(&read("idx", &name).unwrap());
+            if !first.is_empty() {
+                table.lead_with(first).unwrap();
+            }
+            table
+        };
+        let table = look();
+        let (there, create) = indexes(&table);
+        assert_eq!((there > 0, is_served(&table)), (expected, expected), "{columns}");
+        // Indexes that are none of it.
+        let key = table.key_columns();
+        let (first, collated) = (key[0].name, key.iter().any(|column| column.collated));
+        psql(&format!(
+            "create index on idx.{name} ({first} desc nulls last); create index on idx.{name} ({first}) where {first} is null; \
+             create index on idx.{name} using hash ({first}); create index on idx.{name} (({first} is null), {first})"
+        ));
+        let (still, _) = indexes(&table);
+        assert_eq!((still > 0, is_served(&table)), (expected, expected), "{columns}");
+        let Some(create) = create else {
+            assert!(key.iter().any(|column| column.shown));
+            continue;
+        };
+        assert_eq!(create.contains("COLLATE"), collated, "{create}");
+        psql(&create);
+        let table = look();
+        assert_eq!((indexes(&table).0, is_served(&table)), (there + 1, true), "{create}");
+    }
+}
+
+/// Whatever the pages, the server looks at the whole table once for each chunk and once to find these, of which there are
+/// no more however long the table is: told by its own counters.
+#[test]
+fn without_an_index_the_table_is_read_once_a_chunk_whatever_its_length() {
+    psql("create schema sorted");
+    for rows in [500, 2000] {
+        psql(&format!(
+            "create table sorted.t{rows} (a text collate \"en-x-icu\" primary key, v text); insert into sorted.t{rows} \
+             select (array['a', 'B', 'ä', 'Z'])[g % 4 + 1] || g, g from generate_series(1, {rows}) g"
+        ));
+        psql(&format!("vacuum analyze sorted.t{rows}"));
+        let counted = || {
+            let counted = psql(&format!(
+                "select seq_scan, seq_tup_read, coalesce(idx_scan, 0) from pg_stat_user_tables where schemaname = 'sorted' and relname = 't{rows}'"
+            ));
+            let counted: Vec<usize> = counted.trim().split('|').map(|count| count.parse().unwrap()).collect();
+            counted
+        };
+        let before = counted();
+        let table = read("sorted", &format!("t{rows}")).unwrap();
+        let mut connection = connect(shared());
+        let pid = connection.rows("select pg_backend_pid()", &[ColumnSpec::Int]).unwrap()[0][0]
+            .int()
+            .unwrap();
+        let chunks = Splitter::new(&*dialect(), &table, 10)
+            .unwrap()
+            .cut_by_sorting(&mut connection, None)
+            .unwrap();
+        assert!((25..=32).contains(&chunks.len()), "{}", chunks.len());
+        let patience = patience(Duration::from_secs(120));
+        let mut pages = ExactPages::new(reader(connection, &table), dialect(), patience, Box::new(clock()));
+        let mut came = 0;
+        for chunk in &chunks {
+            pages.sort(chunk).unwrap();
+            let take = &mut |piece: Piece| {
+                came += piece.len;
+                Ok(())
+            };
+            let few = PageLimit {
+                rows: 3,
+                bytes: 1 << 20,
+            };
+            pages.select_sorted(chunk, few, take).unwrap();
+        }
+        assert_eq!(came, rows);
+        drop(pages);
+        // A session counts at its end.
+        while psql(&format!("select count(*) from pg_stat_activity where pid = {pid}")).trim() != "0" {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let after = counted();
+        let scans = chunks.len() + 1;
+        let expected = [before[0] + scans, before[1] + scans * rows, before[2]];
+        assert_eq!(after, expected, "scans, rows they read, scans of the index");
     }
 }

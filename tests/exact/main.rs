@@ -7,51 +7,21 @@ mod random;
 mod support;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use support::Server;
-use support::postgres::{connect, dialect};
+use support::postgres::{clock, connect, dialect, patience};
 use tidemark::catalog::key::KeyCodec;
 use tidemark::catalog::{Table, load};
 use tidemark::error::Result;
-use tidemark::log::Patience;
 use tidemark::position::{Lsn, Point};
 use tidemark::row::value::{Image, Value, ValueBuffer};
 use tidemark::row::{RowCodec, RowKind, RowOrigin};
 use tidemark::snapshot::barrier::Barrier;
 use tidemark::snapshot::exact::ExactPages;
 use tidemark::snapshot::select::PageReader;
-use tidemark::snapshot::wait::Clock;
 use tidemark::snapshot::{PageLimit, PageRows, PageSource};
 use tidemark::split::{Chunk, Key, KeyRange, TableName};
-
-/// Time as it passes.
-struct Passing(Instant);
-
-impl Clock for Passing {
-    fn now(&self) -> Duration {
-        self.0.elapsed()
-    }
-
-    fn pause(&mut self, duration: Duration) {
-        std::thread::sleep(duration);
-    }
-
-    fn is_stopped(&self) -> bool {
-        false
-    }
-}
-
-fn clock() -> Passing {
-    Passing(Instant::now())
-}
-
-fn patience(limit: Duration) -> Patience {
-    Patience {
-        limit,
-        pause: Duration::from_millis(5),
-    }
-}
 
 const LONG: Duration = Duration::from_secs(120);
 

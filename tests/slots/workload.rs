@@ -76,8 +76,14 @@ fn whatever_commits_when_each_change_comes_once() {
     let seed = std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     println!("SEED={seed}");
     let mut rng = Rng::with_seed(seed);
-    for plugin in PLUGINS {
-        let source = Source::shared("load", plugin, 50);
+    for (schema, plugin) in [("load", PLUGINS[0]), ("load", PLUGINS[1]), ("load_sorted", PLUGINS[0])] {
+        let source = Source::shared(schema, plugin, 50);
+        if schema == "load_sorted" {
+            // No index has this key in the order of its bytes: chunks are sorted, and their rows go out while they change.
+            source.run(
+                r#"alter table T drop constraint t_pkey, add "PAD" text collate "en-x-icu" not null default 'é', add unique ("ID"), add primary key ("PAD", "ID")"#,
+            );
+        }
         let stop = AtomicBool::new(false);
         let mut job = std::thread::scope(|scope| {
             let stopping = Stop(&stop);

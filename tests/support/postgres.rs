@@ -1,12 +1,14 @@
 //! A PostgreSQL server as the connector for it sees one.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tidemark::dialect::Endpoint;
 use tidemark::dialect::postgres::{POSTGRES, Postgres, connection};
 use tidemark::dialect::slots::{Names, Slots};
+use tidemark::log::Patience;
 use tidemark::odbc::{Connection, ConnectionSettings, Secret};
+use tidemark::snapshot::wait::Clock;
 
 use super::Server;
 
@@ -56,4 +58,34 @@ pub fn dialect() -> Arc<Postgres> {
     let rows = connect(shared()).rows(&known.sql, &known.columns).unwrap();
     let names = rows.iter().map(|row| row[0].text().unwrap().to_owned());
     Arc::new(Postgres::new(&POSTGRES, Names::new(unnamed.prefixes(), names)))
+}
+
+/// Time as it passes.
+pub struct Passing(Instant);
+
+impl Clock for Passing {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn pause(&mut self, duration: Duration) {
+        std::thread::sleep(duration);
+    }
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Time from now on.
+pub fn clock() -> Passing {
+    Passing(Instant::now())
+}
+
+/// Up to a limit, and asking often.
+pub fn patience(limit: Duration) -> Patience {
+    Patience {
+        limit,
+        pause: Duration::from_millis(5),
+    }
 }

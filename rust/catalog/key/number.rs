@@ -1,13 +1,20 @@
 //! Numbers of a key: integers in eight bytes, decimals exact and of any length.
 //!
 //! A decimal is 0.d1d2d3… × 10^e with d1 ≠ 0: a byte for its sign, e in two bytes, the digits two a byte, a byte that
-//! ends them. All of a negative one's bytes but the first are inverted.
+//! ends them. All of a negative one's bytes but the first are inverted. What is no number, where a database has such, is a
+//! byte alone: NaN comes behind all numbers, as PostgreSQL has it.
 
 use super::take;
 
+const NEGATIVE_INFINITY: u8 = 0;
 const NEGATIVE: u8 = 1;
 const ZERO: u8 = 2;
 const POSITIVE: u8 = 3;
+const INFINITY: u8 = 4;
+const NAN: u8 = 5;
+
+/// What is no number: its text and its byte.
+const SPECIAL: [(&str, u8); 3] = [("-Infinity", NEGATIVE_INFINITY), ("Infinity", INFINITY), ("NaN", NAN)];
 
 /// Pairs of digits are written as 1 to 100, so that the end sorts before them.
 const END: u8 = 0;
@@ -60,7 +67,11 @@ pub(super) fn digits(value: i64, buffer: &mut [u8; 20]) -> &[u8] {
 }
 
 pub(super) fn push_decimal(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let number = Number::parse(text)?;
+    let Some(number) = Number::parse(text) else {
+        let (_, byte) = SPECIAL.iter().find(|(special, _)| special.as_bytes() == text)?;
+        out.push(*byte);
+        return Some(());
+    };
     if number.is_zero() {
         out.push(ZERO);
         return Some(());
@@ -86,7 +97,10 @@ pub(super) fn take_decimal(from: &mut &[u8]) -> Option<String> {
         ZERO => return Some("0".to_owned()),
         NEGATIVE => true,
         POSITIVE => false,
-        _ => return None,
+        other => {
+            let (special, _) = SPECIAL.iter().find(|(_, byte)| *byte == other)?;
+            return Some((*special).to_owned());
+        }
     };
     let flip = if negative { 0xff } else { 0 };
     let exponent = take::<2>(from)?.map(|byte| byte ^ flip);

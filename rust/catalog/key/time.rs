@@ -1,4 +1,5 @@
-//! Days and times of a key: days since 1970 in four bytes, nanoseconds of the day in six.
+//! Days and times of a key: days since 1970 in four bytes, nanoseconds of the day in six. Infinity is the first and the
+//! last day that these bytes can hold.
 
 use super::take;
 use crate::dialect::{date_of, days};
@@ -6,17 +7,32 @@ use crate::dialect::{date_of, days};
 const DAY: i64 = 24 * 3600 * 1_000_000_000;
 
 pub(super) fn push_date(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    push_day(parse_date(text)?, out);
+    let day = infinite(text).or_else(|| {
+        let (text, era) = Era::of(text);
+        parse_date(text, era)
+    });
+    push_day(day?, out);
     Some(())
 }
 
 pub(super) fn push_time(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    push_nanos(parse_time(text)?, out);
+    // The end of a day, which some databases have beside the next day's beginning.
+    let nanos = match text {
+        b"24:00:00" => DAY,
+        _ => parse_time(text)?,
+    };
+    push_nanos(nanos, out);
     Some(())
 }
 
 pub(super) fn push_timestamp(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    let (day, nanos) = parse_timestamp(text)?;
+    let (day, nanos) = match infinite(text) {
+        Some(day) => (day, 0),
+        None => {
+            let (text, era) = Era::of(text);
+            parse_timestamp(text, era)?
+        }
+    };
     push_day(day, out);
     push_nanos(nanos, out);
     Some(())
@@ -24,6 +40,10 @@ pub(super) fn push_timestamp(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
 
 /// The instant, whatever zone it is written in: `… ±hh[:mm]`.
 pub(super) fn push_zoned(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    if infinite(text).is_some() {
+        return push_timestamp(text, out);
+    }
+    let (text, era) = Era::of(text);
     let sign = text
         .iter()
         .rposition(|byte| matches!(byte, b'+' | b'-'))
@@ -41,7 +61,7 @@ pub(super) fn push_zoned(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
         }
         _ => return None,
     };
-    let (day, nanos) = parse_timestamp(local.trim_ascii_end())?;
+    let (day, nanos) = parse_timestamp(local.trim_ascii_end(), era)?;
     let instant = nanos - offset_minutes * 60 * 1_000_000_000;
     push_day(day + instant.div_euclid(DAY), out);
     push_nanos(instant.rem_euclid(DAY), out);
@@ -49,7 +69,11 @@ pub(super) fn push_zoned(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
 }
 
 pub(super) fn take_date(from: &mut &[u8]) -> Option<String> {
-    let (year, month, day) = date_of(i64::from((u32::from_be_bytes(take(from)?) ^ (1 << 31)) as i32));
+    let day = (u32::from_be_bytes(take(from)?) ^ (1 << 31)) as i32;
+    if let Some((text, _)) = INFINITE.iter().find(|(_, infinite)| *infinite == day) {
+        return Some((*text).to_owned());
+    }
+    let (year, month, day) = date_of(i64::from(day));
     let sign = if year < 0 { "-" } else { "" };
     Some(format!("{sign}{:04}-{month:02}-{day:02}", year.abs()))
 }
@@ -68,8 +92,51 @@ pub(super) fn take_time(from: &mut &[u8]) -> Option<String> {
 }
 
 pub(super) fn take_timestamp(from: &mut &[u8]) -> Option<String> {
-    let date = take_date(from)?;
-    Some(format!("{date} {}", take_time(from)?))
+    let (date, time) = (take_date(from)?, take_time(from)?);
+    Some(match is_infinite(&date) {
+        true => date,
+        false => format!("{date} {time}"),
+    })
+}
+
+/// The instant, in UTC.
+pub(super) fn take_zoned(from: &mut &[u8]) -> Option<String> {
+    let at = take_timestamp(from)?;
+    Some(match is_infinite(&at) {
+        true => at,
+        false => format!("{at} +00:00"),
+    })
+}
+
+/// What is no day: its text and the day in its place.
+const INFINITE: [(&str, i32); 2] = [("-infinity", i32::MIN), ("infinity", i32::MAX)];
+
+fn infinite(text: &[u8]) -> Option<i64> {
+    let found = INFINITE.iter().find(|(infinite, _)| infinite.as_bytes() == text);
+    found.map(|(_, day)| i64::from(*day))
+}
+
+fn is_infinite(text: &str) -> bool {
+    infinite(text.as_bytes()).is_some()
+}
+
+/// How years are counted.
+#[derive(Clone, Copy)]
+enum Era {
+    /// From the year 0 on, up and down.
+    Astronomical,
+    /// From the year 1 BC on, which is the year 0, down.
+    BeforeChrist,
+}
+
+impl Era {
+    /// That of a date, and the date without its word for it.
+    fn of(text: &[u8]) -> (&[u8], Era) {
+        match text.strip_suffix(b" BC") {
+            Some(text) => (text, Era::BeforeChrist),
+            None => (text, Era::Astronomical),
+        }
+    }
 }
 
 fn push_day(day: i64, out: &mut Vec<u8>) {
@@ -80,13 +147,13 @@ fn push_nanos(nanos: i64, out: &mut Vec<u8>) {
     out.extend_from_slice(&nanos.to_be_bytes()[2..]);
 }
 
-fn parse_timestamp(text: &[u8]) -> Option<(i64, i64)> {
+fn parse_timestamp(text: &[u8], era: Era) -> Option<(i64, i64)> {
     let blank = text.iter().position(|&byte| byte == b' ')?;
-    Some((parse_date(&text[..blank])?, parse_time(&text[blank + 1..])?))
+    Some((parse_date(&text[..blank], era)?, parse_time(&text[blank + 1..])?))
 }
 
-/// `[-]Y{4,6}-MM-DD` as days.
-fn parse_date(text: &[u8]) -> Option<i64> {
+/// `[-]Y{4,7}-MM-DD` as days.
+fn parse_date(text: &[u8], era: Era) -> Option<i64> {
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),
         _ => (false, text),
@@ -94,13 +161,18 @@ fn parse_date(text: &[u8]) -> Option<i64> {
     let year_end = text
         .iter()
         .position(|&byte| byte == b'-')
-        .filter(|&end| (4..=6).contains(&end))?;
+        .filter(|&end| (4..=7).contains(&end))?;
     let (year, month_day) = text.split_at(year_end);
     let [b'-', m1, m2, b'-', d1, d2] = month_day else {
         return None;
     };
     let (year, month, day) = (number(year)?, number(&[*m1, *m2])?, number(&[*d1, *d2])?);
-    let days = days(if negative { -year } else { year }, month, day);
+    let year = match era {
+        Era::BeforeChrist => 1 - year,
+        Era::Astronomical if negative => -year,
+        Era::Astronomical => year,
+    };
+    let days = days(year, month, day);
     // A day that the calendar does not have comes back as another one.
     ((1..=12).contains(&month) && day > 0 && date_of(days).2 == day).then_some(days)
 }

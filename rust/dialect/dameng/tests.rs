@@ -122,7 +122,11 @@ fn a_timestamp_with_a_zone_is_selected_with_its_offset() {
 }
 
 fn key() -> [KeyColumn<'static>; 3] {
-    ["A", "B", "C"].map(|name| KeyColumn { name, collated: false })
+    ["A", "B", "C"].map(|name| KeyColumn {
+        name,
+        collated: false,
+        shown: false,
+    })
 }
 
 #[test]

@@ -11,6 +11,9 @@ use crate::split::TableName;
 /// A snapshot's text: three numbers and the open transactions between them, of which there may be thousands.
 const SNAPSHOT: ColumnSpec = ColumnSpec::Text { bytes: 1 << 18 };
 
+/// A cursor of ours; those of the driver have other names.
+const KEPT: &str = "tidemark_sorted";
+
 impl Visibility for Postgres {
     fn is_standby(&self) -> Query {
         integer(format!(
@@ -80,6 +83,21 @@ impl Visibility for Postgres {
 
     fn end_snapshot(&self) -> String {
         "COMMIT".to_owned()
+    }
+
+    fn keep_result(&self, select: &str) -> Vec<String> {
+        vec![
+            format!("DECLARE {KEPT} NO SCROLL CURSOR WITH HOLD FOR {select}"),
+            self.end_snapshot(),
+        ]
+    }
+
+    fn kept_rows(&self, rows: usize) -> String {
+        format!("FETCH FORWARD {rows} FROM {KEPT}")
+    }
+
+    fn drop_kept(&self) -> String {
+        format!("CLOSE {KEPT}")
     }
 
     fn push_log(&self) -> Query {
