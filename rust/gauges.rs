@@ -186,7 +186,7 @@ pub const VALUES_READ_BACK: Gauge = Gauge {
 pub const VALUES_GONE: Gauge = Gauge {
     name: "valuesGone",
     owner: Owner::Reader,
-    doc: "Values of new rows that should have been read by key, but whose row was gone by then: the placeholder was sent.",
+    doc: "Values of new rows that should have been read by key, but whose row was gone by then: the placeholder was sent, NULL where the type has none.",
 };
 
 /// [`GAUGES`]

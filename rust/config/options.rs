@@ -290,7 +290,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         of: Of::Every,
         kind: OptionKind::Choice(&["read-back", "placeholder", "fail"]),
         default: Default::Text("read-back"),
-        doc: "What to do about a value that the log does not hold (a large object out of its row): read the row by its key, which \
+        doc: "What to do about a value that the log does not hold (one that is stored out of its row): read the row by its key, which \
               gives the value of then, not that of the change (`valuesReadBack`); send `__debezium_unavailable_value`, as is \
               done where the row is gone by then (`valuesGone`, `valuesUnavailable`); or fail.",
     },

@@ -165,7 +165,8 @@ fn table(
 /// # Errors
 /// `Declaration`: a large object of a table without a key is to be read back.
 fn check_read_back(config: &Config, table: &Table, columns: &[OutputColumn]) -> Result<()> {
-    if config.on_unavailable != OnUnavailable::ReadBack || !table.key.is_empty() {
+    // A slot gives of a table without a key whole old rows, which have what an update leaves alone, or nothing at all.
+    if config.on_unavailable != OnUnavailable::ReadBack || !table.key.is_empty() || config.slot.is_some() {
         return Ok(());
     }
     let large = columns.iter().find(|column| match column.source {

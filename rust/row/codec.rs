@@ -230,7 +230,10 @@ impl Codec {
             match &field.source {
                 Source::Column(column, conversion) => {
                     let value = row.values.get(row.image, *column);
-                    self.column(writer, at, row, value, *conversion)?;
+                    match value {
+                        Value::Absent | Value::Unavailable if self.is_known_by_key(row, *column) => writer.put_null(at),
+                        _ => self.column(writer, at, row, value, *conversion)?,
+                    }
                 }
                 Source::Gone => null(writer, at, row)?,
                 Source::Metadata(metadata, kind) => self
@@ -239,6 +242,13 @@ impl Codec {
             }
         }
         Ok(())
+    }
+
+    /// Whether a column says nothing of a row: who keeps rows by their key needs no other column of one that leaves. Flink itself
+    /// puts the row that it has in its place, and takes NULL until then for a column that is NOT NULL too.
+    fn is_known_by_key(&self, row: &Row<'_>, column: usize) -> bool {
+        let leaves = row.kind == RowKind::Delete && self.writer.updates() == Updates::After;
+        leaves && !row.plan.table.key.contains(&column)
     }
 
     #[inline]

@@ -202,15 +202,12 @@ impl Completion {
         self.lacking(changes, table, image).next().is_some()
     }
 
-    /// The large objects of an image that the log does not hold, by their column. What is not read is not lacking.
+    /// The values of an image that the log does not hold, by their column, whatever their type. What is not read is not
+    /// lacking.
     fn lacking(&self, changes: &Changes, table: u32, image: Image) -> impl Iterator<Item = usize> {
-        let columns = self.tables.get(table as usize).map_or(&[][..], |table| &table.columns);
-        let columns = columns.iter().take(changes.values.arity(image)).enumerate();
-        columns
-            .filter(move |(column, described)| {
-                described.kind.is_large() && changes.values.get(image, *column) == Value::Unavailable
-            })
-            .map(|(column, _)| column)
+        let known = self.tables.get(table as usize).map_or(0, |table| table.columns.len());
+        let columns = 0..known.min(changes.values.arity(image));
+        columns.filter(move |&column| changes.values.get(image, column) == Value::Unavailable)
     }
 
     /// Table and key of the row that a change leaves.
@@ -367,13 +364,13 @@ impl Filling<'_> {
         };
         for column in 0..arity {
             match self.from.get(image, column) {
-                Value::Unavailable if self.is_large(column) => {
+                Value::Unavailable => {
                     if self.buffer.get(whole, column) != Value::Absent {
                         self.counts.read_back += 1;
                         continue;
                     }
                     self.counts.gone += u64::from(self.looks_up);
-                    self.placeholder(whole, column);
+                    self.stand_in(whole, column);
                 }
                 value => self.buffer.set(whole, column, value),
             }
@@ -388,7 +385,7 @@ impl Filling<'_> {
         let whole = self.buffer.begin(arity);
         for column in 0..arity {
             match self.from.get(image, column) {
-                Value::Unavailable if self.is_large(column) => match after {
+                Value::Unavailable => match after {
                     Some((was, whole_after)) if self.from.shares(image, was, column) => {
                         self.buffer.share(whole_after, whole, column);
                     }
@@ -400,19 +397,23 @@ impl Filling<'_> {
         whole
     }
 
-    fn is_large(&self, column: usize) -> bool {
-        self.table
-            .columns
-            .get(column)
-            .is_some_and(|column| column.kind.is_large())
+    /// What stands for a value of a row that was looked up and is gone: the change that took it follows, so that NULL does no
+    /// harm where there is no placeholder.
+    fn stand_in(&mut self, image: Image, column: usize) {
+        self.placeholder(image, column);
+        if self.looks_up && self.buffer.get(image, column) == Value::Unavailable {
+            self.buffer.set(image, column, Value::Null);
+        }
     }
 
+    /// Without a placeholder of its type a value stays unavailable, which the codec refuses.
     fn placeholder(&mut self, image: Image, column: usize) {
-        self.counts.placeholders += 1;
-        let value = match self.table.columns[column].kind {
-            ColumnType::Text { .. } => Value::Text(PLACEHOLDER.as_bytes()),
-            _ => Value::Bytes(PLACEHOLDER.as_bytes()),
+        let value = match self.table.columns.get(column).map(|column| &column.kind) {
+            Some(ColumnType::Text { .. } | ColumnType::Shown { .. }) => Value::Text(PLACEHOLDER.as_bytes()),
+            Some(ColumnType::Binary { .. }) => Value::Bytes(PLACEHOLDER.as_bytes()),
+            _ => Value::Unavailable,
         };
+        self.counts.placeholders += u64::from(value != Value::Unavailable);
         self.buffer.set(image, column, value);
     }
 }

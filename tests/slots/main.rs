@@ -20,6 +20,7 @@ mod support;
 mod watch;
 
 mod ddl;
+mod identity;
 mod setup;
 mod startup;
 mod workload;

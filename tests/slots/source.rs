@@ -81,6 +81,11 @@ impl Source {
         self.config_in(form, options, None).unwrap()
     }
 
+    /// The same with other columns of the table.
+    pub fn config_of(&self, options: &[(&str, Value)], columns: Value) -> Arc<Config> {
+        self.config_in("rows", options, Some(columns)).unwrap()
+    }
+
     pub fn try_config(&self, options: &[(&str, Value)]) -> tidemark::error::Result<Arc<Config>> {
         let columns = json!([
             {"name": "ID", "type": "BIGINT", "nullable": false},
@@ -126,6 +131,7 @@ impl Source {
         });
         if let Some(columns) = columns {
             json["columns"] = columns;
+            json["primary-key"] = json!(["ID"]);
         }
         Config::from_json(&json.to_string()).map(Arc::new)
     }
