@@ -21,6 +21,7 @@ mod watch;
 
 mod ddl;
 mod identity;
+mod restarts;
 mod setup;
 mod startup;
 mod workload;

@@ -116,6 +116,50 @@ class SlotsTest {
     assertTrue(refusal.contains("'postgres-slot-cdc' does not have"), refusal);
   }
 
+  /**
+   * The log has the key alone of a row that leaves; Flink puts the row in its place that it has by
+   * the key, for columns that are NOT NULL too.
+   */
+  @Test
+  void aDeleteThatHasTheKeyAloneTakesTheWholeRowAway() throws Exception {
+    run(
+        "CREATE SCHEMA IF NOT EXISTS keyed",
+        "CREATE TABLE keyed.stock (id bigint PRIMARY KEY, code text NOT NULL, n int NOT NULL, note text)",
+        "CREATE PUBLICATION keyed FOR TABLE keyed.stock",
+        "GRANT USAGE ON SCHEMA keyed TO tidemark",
+        "GRANT SELECT ON keyed.stock TO tidemark",
+        "INSERT INTO keyed.stock VALUES (1, 'a', 5, NULL), (2, 'b', 7, 'x')");
+    String table =
+        table(
+                "stock",
+                "pgoutput",
+                "schema-name",
+                "keyed",
+                "publication.name",
+                "keyed",
+                "changelog-mode",
+                "upsert")
+            .replaceFirst(
+                "\\(.*?\\) WITH",
+                "(id BIGINT, code STRING NOT NULL, n INT NOT NULL, note STRING, PRIMARY KEY (id) NOT ENFORCED) WITH");
+    String query = "SELECT id, UPPER(code), n + 1, note FROM orders WHERE n > 1";
+    try (SqlJob job = SqlJob.start(table, query)) {
+      assertEquals(List.of("+I[1, A, 6, null]", "+I[2, B, 8, x]"), texts(job.take(2)));
+      SqlJob.gauge("scn", 0);
+      run(
+          "BEGIN; UPDATE keyed.stock SET n = 8 WHERE id = 1; DELETE FROM keyed.stock WHERE id = 2;"
+              + " UPDATE keyed.stock SET id = 3 WHERE id = 1; COMMIT");
+      assertEquals(
+          List.of(
+              "-U[1, A, 6, null]",
+              "+U[1, A, 9, null]",
+              "-D[2, B, 8, x]",
+              "-D[1, A, 9, null]",
+              "+I[3, A, 9, null]"),
+          texts(job.take(5)));
+    }
+  }
+
   private static String refusal(String table) {
     try (SqlJob job = SqlJob.start(table, "SELECT * FROM orders")) {
       return "it was not refused";
