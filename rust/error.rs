@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::position::Scn;
+use crate::position::{Scn, Xid};
 
 /// What every fallible function of the core returns.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -148,6 +148,26 @@ pub enum ErrorKind {
         /// How long was waited.
         seconds: u64,
     },
+    /// What does not fit into `transaction.memory` cannot be written to a temporary folder, or not be read back.
+    #[error("TM-6001 transaction {transaction} cannot be spilled to '{directory}': {reason}")]
+    Spill {
+        /// The folder.
+        directory: String,
+        /// The transaction.
+        transaction: Xid,
+        /// What the system says.
+        reason: String,
+    },
+    /// A spill file does not hold what was written to it.
+    #[error("TM-6002 the spill file '{file}' of transaction {transaction} is damaged: {reason}")]
+    SpillCorrupt {
+        /// The file.
+        file: String,
+        /// The transaction.
+        transaction: Xid,
+        /// What is wrong, and where.
+        reason: String,
+    },
     /// A table was truncated while it is captured.
     #[error("TM-3008 the table was truncated")]
     Truncated,
@@ -246,6 +266,7 @@ impl Error {
             | ErrorKind::NotVisible { .. }
             | ErrorKind::SlotUnreserved { .. }
             | ErrorKind::SlotBusy { .. }
+            | ErrorKind::Spill { .. }
             | ErrorKind::Protocol(_)
             | ErrorKind::Closed
             | ErrorKind::Internal(_) => true,
@@ -262,6 +283,7 @@ impl Error {
             | ErrorKind::Decoding(_)
             | ErrorKind::SlotAhead { .. }
             | ErrorKind::SlotLost { .. }
+            | ErrorKind::SpillCorrupt { .. }
             | ErrorKind::Truncated
             | ErrorKind::Value { .. }
             | ErrorKind::ValueUnavailable { .. }
@@ -318,6 +340,12 @@ impl Error {
             }
             ErrorKind::SlotBusy { .. } => {
                 "Give each job a slot.name of its own; a session that is dead is ended by the server's tcp_keepalives or by pg_terminate_backend."
+            }
+            ErrorKind::Spill { .. } => {
+                "Make room in Flink's temporary folders (io.tmp.dirs), or raise transaction.memory; nothing is lost, the job reads the transaction again."
+            }
+            ErrorKind::SpillCorrupt { .. } => {
+                "Check the disk of the temporary folder; nothing is lost: started from its last checkpoint the job reads the transaction again."
             }
             ErrorKind::Truncated => "Start the job anew, or set on-truncate = 'ignore' to keep the rows downstream.",
             ErrorKind::Value { .. } => {

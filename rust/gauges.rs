@@ -84,6 +84,27 @@ pub const BUFFERED_BYTES: Gauge = Gauge {
 };
 
 /// [`GAUGES`]
+pub const SPILLED_BYTES: Gauge = Gauge {
+    name: "spilledBytes",
+    owner: Owner::Reader,
+    doc: "Bytes of the files that hold what `transaction.memory` does not.",
+};
+
+/// [`GAUGES`]
+pub const SPILLED_BYTES_TOTAL: Gauge = Gauge {
+    name: "spilledBytesTotal",
+    owner: Owner::Reader,
+    doc: "Bytes that were written to such files.",
+};
+
+/// [`GAUGES`]
+pub const TRANSACTIONS_SPILLED: Gauge = Gauge {
+    name: "transactionsSpilled",
+    owner: Owner::Reader,
+    doc: "Transactions that had such a file.",
+};
+
+/// [`GAUGES`]
 pub const ARCHIVE_HEADROOM: Gauge = Gauge {
     name: "archiveHeadroomBytes",
     owner: Owner::Reader,
@@ -240,6 +261,9 @@ pub const GAUGES: &[Gauge] = &[
     OLDEST_TRANSACTION_AGE,
     OLDEST_TRANSACTION_SCN,
     BUFFERED_BYTES,
+    SPILLED_BYTES,
+    SPILLED_BYTES_TOTAL,
+    TRANSACTIONS_SPILLED,
     ARCHIVE_HEADROOM,
     SLOT_RETAINED,
     PAGES_READ,

@@ -13,7 +13,7 @@ use crate::bridge::throw::{Fault, Throw};
 use crate::bridge::{array, text, unsigned};
 use crate::config::Config;
 use crate::database::Database;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::reader;
 use crate::reader::api::{Message, RowsOut, SourceReader};
 use crate::split::{ToEnumerator, ToReader};
@@ -23,16 +23,20 @@ static READERS: Handles<dyn SourceReader> = Handles::new();
 const TAG_EVENTS: u8 = 2;
 const TAG_END: u8 = 3;
 
-/// Opens a reader.
+/// Opens a reader; `temporary` is a JSON list of the folders for large transactions.
 #[jni_mangle("io.tidemark.source.reader.NativeReader")]
 pub extern "system" fn open0<'l>(
     mut env: EnvUnowned<'l>,
     _class: JClass<'l>,
     config: JString<'l>,
     subtask: jint,
+    temporary: JString<'l>,
 ) -> jlong {
     env.with_env(|env| -> std::result::Result<jlong, Fault> {
-        let config = Arc::new(Config::from_json(&text(env, &config)?)?);
+        let mut config = Config::from_json(&text(env, &config)?)?;
+        config.temporary = serde_json::from_str(&text(env, &temporary)?)
+            .map_err(|error| Error::from(ErrorKind::Internal(format!("the list of temporary folders: {error}"))))?;
+        let config = Arc::new(config);
         let database = Arc::new(Database::new(config.clone())?);
         let subtask = unsigned(subtask, "a subtask")?;
         Ok(READERS.add(reader::open(&config, database, subtask)))

@@ -6,6 +6,7 @@ mod slots;
 mod values;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -99,6 +100,8 @@ pub struct Config {
     pub upsert_key: Option<Vec<String>>,
     /// How the job takes checkpoints.
     pub checkpointing: Checkpointing,
+    /// Where large transactions go; without any, the system's temporary folder.
+    pub temporary: Vec<PathBuf>,
 }
 
 /// `scan.snapshot.*`
@@ -127,6 +130,8 @@ pub struct LogConfig {
     pub on_corruption: OnFault,
     /// `log.on-dictionary-mismatch`
     pub on_mismatch: OnFault,
+    /// `transaction.memory`, in bytes
+    pub transaction_memory: usize,
     /// `transaction.fragment.rows`
     pub fragment_rows: usize,
 }
@@ -291,6 +296,7 @@ impl Config {
                 may_switch: options.flag("log.switch")?,
                 on_corruption: on_fault(&options, "log.on-corruption")?,
                 on_mismatch: on_fault(&options, "log.on-dictionary-mismatch")?,
+                transaction_memory: options.integer("transaction.memory")? as usize,
                 fragment_rows: options.integer("transaction.fragment.rows")? as usize,
             },
             slot,
@@ -321,6 +327,7 @@ impl Config {
             upsert_key: upsert_key(&form, json.primary_key)?,
             form,
             checkpointing: json.checkpointing,
+            temporary: Vec::new(),
         };
         config.refuse_impossible()?;
         Ok(config)

@@ -268,6 +268,17 @@ pub const OPTIONS: &[OptionSpec] = &[
               (`recordsSkipped`).",
     },
     OptionSpec {
+        name: "transaction.memory",
+        of: Of::Mining,
+        kind: OptionKind::Bytes {
+            min: MIB,
+            max: 1024 * GIB,
+        },
+        default: Default::Number(256 * MIB),
+        doc: "Memory that the changes of all transactions that have not ended may take in a reader; of larger ones the largest go to \
+              files in Flink's temporary folders (`io.tmp.dirs`) until they end (`spilledBytes`).",
+    },
+    OptionSpec {
         name: "transaction.fragment.rows",
         of: Of::Every,
         kind: OptionKind::Integer {

@@ -88,6 +88,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!((snapshot.page_bytes, snapshot.round_bytes), (16 << 20, 64 << 20));
     let log = config.log;
     assert_eq!((log.fetch_rows, log.fragment_rows), (2000, 10_000));
+    assert_eq!(log.transaction_memory, 256 << 20);
     assert_eq!((log.window_bytes, log.may_switch), (512 << 20, false));
     assert_eq!((log.on_corruption, log.on_mismatch), (OnFault::Fail, OnFault::Fail));
     assert_eq!(config.on_value_error, OnValueError::Fail);
@@ -137,6 +138,8 @@ fn what_is_set_is_taken() {
         OnFault::Skip
     );
     assert_eq!(log("transaction.fragment.rows", 5.into()).fragment_rows, 5);
+    let memory = log("transaction.memory", (5 << 20).into()).transaction_memory;
+    assert_eq!(memory, 5 << 20);
     assert_eq!(
         with("value.on-error", "null").unwrap().on_value_error,
         OnValueError::Null

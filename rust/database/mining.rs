@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::log::logminer::faults::OnFault;
 use crate::log::logminer::opener::LogMiner;
 use crate::log::logminer::reader::Settings;
+use crate::log::spill::Spilling;
 use crate::log::{FragmentLimit, LogReader, LogStart, Opening, Patience};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
@@ -32,12 +33,16 @@ pub(super) struct MinedDatabase {
     config: Arc<Config>,
     dialect: Arc<dyn Mining>,
     connections: Arc<Connections>,
+    /// For all logs of its reader.
+    spilling: Arc<Spilling>,
 }
 
 impl MinedDatabase {
     pub(super) fn new(config: Arc<Config>, dialect: Arc<dyn Mining>, endpoint: &Endpoint) -> Arc<Self> {
         let connections = Connections::new(dialect.connection(endpoint), config.connect_retries);
+        let spilling = Spilling::new(config.log.transaction_memory, config.temporary.clone());
         Arc::new(MinedDatabase {
+            spilling,
             config,
             dialect,
             connections: Arc::new(connections),
@@ -47,6 +52,7 @@ impl MinedDatabase {
 
 impl Connector for Arc<MinedDatabase> {
     fn connect(&self) -> Result<Box<dyn Capture>> {
+        self.spilling.sweep();
         let connection = self.connections.open()?;
         let tables = Tables::look_up(&self.config, self.dialect.clone(), &self.connections, connection)?;
         Ok(Box::new(Captured {
@@ -129,6 +135,7 @@ impl Captured {
             zone: self.database.config.server_time_zone.clone(),
             logging_hint: self.database.dialect.logging_hint().to_owned(),
             selection: Some(self.tables.selection()),
+            spilling: self.database.spilling.clone(),
             ..defaults
         };
         LogMiner::new(self.database.dialect.clone(), self.tables.for_log(), settings)

@@ -3,6 +3,9 @@
 pub mod captured;
 pub mod decoding;
 pub mod logminer;
+mod records;
+pub mod spill;
+mod transaction;
 pub mod transactions;
 pub mod undo;
 
@@ -12,6 +15,7 @@ use std::time::Duration;
 use crate::catalog::Table;
 use crate::catalog::change::SchemaChange;
 use crate::error::Result;
+use crate::log::spill::Spilled;
 use crate::position::{CommitPosition, Incarnation, Place, Position, Scn, Xid};
 use crate::row::value::{Image, ValueBuffer};
 
@@ -95,6 +99,8 @@ pub struct Figures {
     pub oldest: Option<(Scn, i64)>,
     /// Memory that the changes of transactions take that are not out.
     pub buffered_bytes: u64,
+    /// What did not fit into `transaction.memory`.
+    pub spilled: Spilled,
     /// Bytes of log that the server keeps for the job alone, where it keeps any so.
     pub retained_bytes: Option<u64>,
 }

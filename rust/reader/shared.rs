@@ -7,8 +7,9 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use crate::gauges::{
     ARCHIVE_HEADROOM, BUFFERED_BYTES, FETCH_LAG, Gauge, MINED_BYTES, MINING_CALLS, NEXT_SCN, OLDEST_TRANSACTION_AGE,
     OLDEST_TRANSACTION_SCN, OPEN_TRANSACTIONS, PAGES_READ, RECORDS_SKIPPED, ROUND_BYTES, ROUNDS_CLOSED, SCN,
-    SLOT_RETAINED, SNAPSHOT_BYTES, SNAPSHOT_RATE, SNAPSHOT_RECORDS, TRANSACTIONS_SKIPPED, TRUNCATES_IGNORED, UNDEFINED,
-    VALUES_GONE, VALUES_NULLED, VALUES_READ_BACK, VALUES_UNAVAILABLE,
+    SLOT_RETAINED, SNAPSHOT_BYTES, SNAPSHOT_RATE, SNAPSHOT_RECORDS, SPILLED_BYTES, SPILLED_BYTES_TOTAL,
+    TRANSACTIONS_SKIPPED, TRANSACTIONS_SPILLED, TRUNCATES_IGNORED, UNDEFINED, VALUES_GONE, VALUES_NULLED,
+    VALUES_READ_BACK, VALUES_UNAVAILABLE,
 };
 use crate::log::{Figures, Progress};
 use crate::position::Scn;
@@ -108,6 +109,9 @@ struct Open {
     /// In microseconds since the epoch.
     oldest_micros: AtomicI64,
     bytes: AtomicU64,
+    spilled: AtomicU64,
+    spilled_total: AtomicU64,
+    spilled_transactions: AtomicU64,
     /// One more than the bytes that the server keeps; zero where it keeps none for the job.
     retained: AtomicU64,
 }
@@ -119,6 +123,10 @@ impl Open {
         self.oldest_scn.store(scn.0, Ordering::Relaxed);
         self.oldest_micros.store(micros, Ordering::Relaxed);
         self.bytes.store(figures.buffered_bytes, Ordering::Relaxed);
+        let spilled = figures.spilled;
+        self.spilled.store(spilled.held, Ordering::Relaxed);
+        self.spilled_total.store(spilled.written, Ordering::Relaxed);
+        self.spilled_transactions.store(spilled.transactions, Ordering::Relaxed);
         let retained = figures.retained_bytes.map_or(0, |bytes| bytes.saturating_add(1));
         self.retained.store(retained, Ordering::Relaxed);
     }
@@ -255,6 +263,9 @@ impl Shared {
             gauge(OLDEST_TRANSACTION_AGE, counts.open.age()),
             gauge(OLDEST_TRANSACTION_SCN, count(&counts.open.oldest_scn)),
             gauge(BUFFERED_BYTES, count(&counts.open.bytes)),
+            gauge(SPILLED_BYTES, count(&counts.open.spilled)),
+            gauge(SPILLED_BYTES_TOTAL, count(&counts.open.spilled_total)),
+            gauge(TRANSACTIONS_SPILLED, count(&counts.open.spilled_transactions)),
             gauge(ARCHIVE_HEADROOM, self.headroom.load(Ordering::Relaxed)),
             gauge(SLOT_RETAINED, count(&counts.open.retained) - 1),
             gauge(PAGES_READ, count(&counts.pages)),

@@ -5,6 +5,7 @@ mod openings;
 mod random;
 #[path = "../support/scripted_log.rs"]
 mod scripted_log;
+mod spill;
 mod unreadable;
 #[path = "../support/warnings.rs"]
 mod warnings;

@@ -1,7 +1,10 @@
 //! Random schedules of transactions, cut into files, windows and restarts at random.
 
+use std::sync::Arc;
+
 use tidemark::log::Opening;
 use tidemark::log::logminer::reader::openings as start_of;
+use tidemark::log::spill::Spilling;
 
 use super::scripted_log::RowOrder;
 use super::*;
@@ -255,6 +258,17 @@ impl World {
     }
 }
 
+/// A budget that few transactions, some or all fit into.
+fn budget(random: &mut Random) -> Arc<Spilling> {
+    let folders = spill::folders();
+    match random.below(10) {
+        0 => Spilling::new(random.below(500) as usize, folders),
+        1 => Spilling::new(random.below(5_000) as usize, folders),
+        2 | 3 => Spilling::new(random.below(50_000) as usize, folders),
+        _ => Spilling::unlimited(),
+    }
+}
+
 /// One schedule, read whole, then with restarts: the same transactions, numbers, changes and places.
 pub fn run(seed: u64) {
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
@@ -301,6 +315,8 @@ pub fn run(seed: u64) {
             bytes: 1 + random.below(4000) as usize,
         },
         undo: if flagged { Form::Flagged } else { Form::Unknown },
+        // From a file for every record to none at all.
+        spilling: budget(&mut random),
         ..Settings::default()
     };
     // Among the records of one scn a view with transactions one after the other may show an end too late, so that more

@@ -6,7 +6,7 @@ use crate::job::{Job, PATIENCE};
 use crate::server::{count, shared, table};
 
 /// Waits until a condition holds.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < PATIENCE, "it does not come to it that {what}");

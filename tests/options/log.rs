@@ -7,6 +7,7 @@ use tidemark::error::ErrorKind;
 use tidemark::log::LogEvent;
 use tidemark::reader::capture::Connector;
 
+use crate::gauges::until;
 use crate::job::Job;
 use crate::server::{count, shared, statements, table};
 
@@ -165,6 +166,25 @@ fn a_fragment_has_no_more_rows_than_asked_for() {
         }
     }
     assert_eq!(sizes, [30, 30, 30, 10]);
+}
+
+/// A transaction that does not fit goes through a file and comes whole; nothing is left of the file.
+#[test]
+fn a_transaction_that_does_not_fit_into_its_memory_goes_through_a_file() {
+    table("SPILLED", 0);
+    for (memory, spilled, first) in [(1 << 20, 1, 0), (64 << 20, 0, 10_000)] {
+        let options = [("transaction.memory", Value::from(memory))];
+        let job = Job::new(shared(), "SPILLED", &options);
+        job.start_stream();
+        shared().psql(&format!(
+            r#"insert into "SPILLED"."T" select {first} + g, g, repeat('x', 500) from generate_series(1, 3000) g"#
+        ));
+        let rows: Vec<_> = (1..=3000).map(|n| (0, first + n, Some(n as i32))).collect();
+        assert_eq!(job.stream(3000).unwrap(), rows);
+        assert_eq!(job.metric("transactionsSpilled"), spilled);
+        assert_eq!(job.metric("spilledBytesTotal") > 1 << 20, spilled == 1);
+        until("the file is gone", || job.metric("spilledBytes") == 0);
+    }
 }
 
 /// What the server is told of mining by one session after the other: each START is followed by an END, whatever came

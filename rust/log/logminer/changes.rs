@@ -12,7 +12,7 @@ use crate::log::logminer::faults::STATUS_DICTIONARY;
 use crate::log::logminer::history::History;
 use crate::log::logminer::redo_sql::{Call, Operation, Parser, Row, Text, Value as Redo};
 use crate::log::logminer::shape::Shape;
-use crate::log::transactions::{Action, Entry, Record, Transaction};
+use crate::log::transactions::{Action, Block, Entry, Record, Transaction};
 use crate::log::{Change, Changes};
 use crate::position::{Place, RecordSet};
 use crate::row::value::{Image, Value, ValueBuffer};
@@ -112,7 +112,7 @@ impl Decoder {
     /// Whether it is known what was done to the tables between a transaction's records and the dictionary that has put
     /// them into words: statements stand farther on in the log, perhaps where it was not read yet.
     pub fn explains(&self, transaction: &Transaction) -> bool {
-        let mut records = transaction.entries().iter().map(|entry| &entry.record);
+        let mut records = transaction.kinds();
         records.all(|record| {
             let captured = self.tables.get(record.table as usize);
             record.action == Action::Schema || captured.is_none_or(|captured| captured.explains(record))
@@ -195,14 +195,14 @@ impl Decoder {
     /// The faults of design 3.1.8; redo texts that do not follow their grammar.
     pub fn decode<'t>(
         &mut self,
-        transaction: &'t Transaction,
+        block: &'t Block,
         entry: &Entry,
         place: Place,
         row: &mut Row<'t>,
         out: &mut Changes,
     ) -> Result<bool> {
         let record = &entry.record;
-        match self.change(transaction, entry, row, out) {
+        match self.change(block, entry, row, out) {
             Ok(None) => Ok(false),
             Ok(Some((before, after))) => {
                 out.rows.push(Change {
@@ -222,7 +222,7 @@ impl Decoder {
 
     fn change<'t>(
         &mut self,
-        transaction: &'t Transaction,
+        block: &'t Block,
         entry: &Entry,
         row: &mut Row<'t>,
         out: &mut Changes,
@@ -247,7 +247,7 @@ impl Decoder {
         let reading = Reading {
             parser: &self.parser,
             operation,
-            text: transaction.text(entry),
+            text: block.text(entry),
             hint: &self.logging_hint,
             selection: self.selection.as_deref(),
         };
@@ -256,7 +256,7 @@ impl Decoder {
             return Ok(None);
         }
         let shape = &captured.shapes[number];
-        let text = transaction.text(entry);
+        let text = block.text(entry);
         let values = &mut out.values;
         let columns = shape.table.columns.len();
         Ok(Some(match operation {

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::logminer::faults::Faults;
 use crate::log::logminer::source::ContentsRow;
 use crate::log::logminer::windows::{Identity, Sieve};
-use crate::log::transactions::{Action, Record, Transactions};
+use crate::log::transactions::{Action, Incoming, Record, Transactions};
 use crate::position::{RecordSet, Scn, Xid};
 use crate::row::zone::Zone;
 
@@ -246,7 +246,13 @@ impl<'z> Contents<'z> {
                         if let Some(table) = tables.find(row.owner, row.table) {
                             let shape = tables.shape(table);
                             let record = record(row, (table, shape), action, &identity);
-                            transactions.push(row.xid, record, row.row_id, row.redo);
+                            let incoming = Incoming {
+                                record,
+                                row_id: row.row_id,
+                                text: row.redo,
+                                continued: row.continued,
+                            };
+                            transactions.push(row.xid, &incoming)?;
                             self.captured += 1;
                             if action == Action::Schema {
                                 self.altering.push(row.xid);
@@ -289,8 +295,11 @@ impl<'z> Contents<'z> {
             ))
             .into());
         }
-        if unfinished.buffered.is_some() && !transactions.extend(row.xid, row.redo.unwrap_or_default()) {
-            return Err(ErrorKind::Redo("the text is longer than 4 GiB".into()).into());
+        if unfinished.buffered.is_some() {
+            let piece = row.redo.unwrap_or_default();
+            if !transactions.extend(row.xid, piece, row.continued)? {
+                return Err(ErrorKind::Redo("the text is longer than 4 GiB".into()).into());
+            }
         }
         if row.continued {
             self.unfinished.insert(row.xid, unfinished);

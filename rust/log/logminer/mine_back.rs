@@ -1,6 +1,7 @@
 //! Mining for one transaction: its START before the place where mining began, in growing windows, or all of it again.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
@@ -8,6 +9,7 @@ use crate::log::logminer::contents::{Bound, Contents, TableIndex};
 use crate::log::logminer::faults::Faults;
 use crate::log::logminer::source::{Archive, LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::Windows;
+use crate::log::spill::Spilling;
 use crate::log::transactions::{Transaction, Transactions};
 use crate::position::{Scn, Xid};
 use crate::row::zone::Zone;
@@ -30,6 +32,10 @@ pub struct Search<'a> {
     pub mined: &'a mut Mined,
     /// Files that are listed and cannot be read.
     pub unreadable: &'a HashSet<String>,
+    /// The reader's budget.
+    pub spilling: &'a Arc<Spilling>,
+    /// How much of it there is for what is found.
+    pub memory: usize,
 }
 
 impl Search<'_> {
@@ -38,13 +44,16 @@ impl Search<'_> {
     /// # Errors
     /// `LogGone` when the log does not reach back to the START; database errors.
     pub fn run(&mut self, source: &mut impl LogSource) -> Result<Transaction> {
-        let mut found = Transaction::default();
+        let mut found = self.nothing();
         let mut bytes = self.window_bytes;
         let mut before = self.before;
         loop {
             let archives = Archives::avoiding(source.archives()?, self.unreadable);
             let (files, from) = window(&archives, before, bytes, self.before)?;
-            found.prepend(self.mine(source, &files, from, before)?);
+            found.prepend(self.mine(source, &files, from, before)?)?;
+            if found.size() > self.memory / 2 && found.can_spill() {
+                found.spill()?;
+            }
             if found.start().is_some() {
                 return Ok(found);
             }
@@ -65,7 +74,7 @@ impl Search<'_> {
     }
 
     fn mine(&mut self, source: &mut impl LogSource, files: &[Archive], from: Scn, before: Scn) -> Result<Transaction> {
-        let mut transactions = Transactions::default();
+        let mut transactions = Transactions::limited(self.spilling.clone(), self.memory / 2);
         let mut contents = Contents::new(Windows::new(from, 0).sift(), self.zone);
         let call = MiningCall { files, from };
         let (index, faults) = (&mut *self.index, &mut *self.faults);
@@ -77,9 +86,13 @@ impl Search<'_> {
         })?;
         let (controls, _) = contents.finish(&mut transactions)?;
         for control in controls.iter().filter(|control| control.bound == Bound::Start) {
-            transactions.start(self.xid, control.scn, control.micros);
+            transactions.start(self.xid, control.scn, control.micros)?;
         }
-        Ok(transactions.end(self.xid).unwrap_or_default())
+        Ok(transactions.end(self.xid).unwrap_or_else(|| self.nothing()))
+    }
+
+    fn nothing(&self) -> Transaction {
+        Transaction::new(self.xid, self.spilling.clone(), 0)
     }
 }
 

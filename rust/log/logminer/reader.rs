@@ -18,7 +18,8 @@ use crate::log::logminer::mine_back;
 use crate::log::logminer::missing::{self, Missing};
 use crate::log::logminer::source::{LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::{Window, Windows};
-use crate::log::transactions::{Action, Transaction, Transactions};
+use crate::log::spill::Spilling;
+use crate::log::transactions::{Transaction, Transactions};
 use crate::log::undo::Form;
 use crate::log::{Figures, LogEvent, LogReader, Opening, Progress, TransactionHead};
 use crate::position::{CommitPosition, Incarnation, Position, Scn, Xid};
@@ -55,6 +56,8 @@ pub struct Settings {
     pub logging_hint: String,
     /// What of a table must be read once its shape has changed; without, everything.
     pub selection: Option<Arc<dyn Selection>>,
+    /// `transaction.memory`, and where what is beyond goes.
+    pub spilling: Arc<Spilling>,
 }
 
 impl Default for Settings {
@@ -77,6 +80,7 @@ impl Default for Settings {
             undo: Form::Unknown,
             logging_hint: "see the setup script".into(),
             selection: None,
+            spilling: Spilling::unlimited(),
         }
     }
 }
@@ -176,7 +180,7 @@ impl<S: LogSource> LogMinerReader<S> {
             archives,
             missing: Missing::default(),
             windows: Windows::new(at.mine_from, settings.window_bytes),
-            transactions: Transactions::default(),
+            transactions: Transactions::new(settings.spilling.clone()),
             controls: VecDeque::new(),
             call: None,
             due: None,
@@ -237,7 +241,7 @@ impl<S: LogSource> LogMinerReader<S> {
                 // Texts are made with the dictionary of that moment: they are good only if it was one and the same.
                 Ok(()) if contents.captured() > 0 && self.look_at_dictionary()? => {
                     self.missing.since = None;
-                    self.transactions.forget_call();
+                    self.transactions.forget_call()?;
                     self.faults.skipped = skipped;
                     continue;
                 }
@@ -314,12 +318,12 @@ impl<S: LogSource> LogMinerReader<S> {
     /// Applies a record that begins or ends a transaction.
     fn apply(&mut self, control: Control) -> Result<()> {
         match control.bound {
-            Bound::Start => self.transactions.start(control.xid, control.scn, control.micros),
+            Bound::Start => self.transactions.start(control.xid, control.scn, control.micros)?,
             Bound::Prepare => self.transactions.prepare(control.xid),
             Bound::Rollback => {
                 if let Some(dropped) = self.transactions.end(control.xid) {
                     if dropped.start().is_some() {
-                        self.form.learn(dropped.marked(), dropped.entries().len());
+                        self.form.learn(dropped.marked(), dropped.records());
                     }
                 }
             }
@@ -342,7 +346,8 @@ impl<S: LogSource> LogMinerReader<S> {
             self.moved_to(scn, Some(commit));
             return Ok(());
         }
-        let mut transaction = transaction.unwrap_or_default();
+        let nothing = || Transaction::new(xid, self.settings.spilling.clone(), 0);
+        let mut transaction = transaction.unwrap_or_else(nothing);
         let one_call = transaction.call() == self.transactions.call();
         let start = match transaction.start() {
             Some(start) => start,
@@ -373,7 +378,12 @@ impl<S: LogSource> LogMinerReader<S> {
 
     /// Begins to hand a transaction out.
     fn deliver(&mut self, Due { head, transaction }: Due) -> Result<()> {
-        self.delivery = Delivery::new(head, transaction, &mut self.form, &mut self.decoder)?;
+        let memory = self
+            .settings
+            .spilling
+            .beside(self.transactions.size() + transaction.size());
+        self.decoder.begin();
+        self.delivery = Delivery::new(head, transaction, &mut self.form, memory)?;
         match self.delivery {
             // Half out, it is needed from its START on, also where that was found by mining back.
             Some(_) => self.progress.next_scn = self.progress.next_scn.min(head.start),
@@ -410,7 +420,7 @@ impl<S: LogSource> LogMinerReader<S> {
                 return self.wait_for_file(gone).map(|_| false);
             }
         };
-        let mut transactions = Transactions::default();
+        let mut transactions = Transactions::new(Spilling::unlimited());
         let skipped = self.faults.skipped;
         let mut call = ahead::Call {
             index: &mut self.index,
@@ -454,8 +464,7 @@ impl<S: LogSource> LogMinerReader<S> {
     /// A statement's COMMIT stands in the log before its effect can be seen in the dictionary: waits, not for long, until
     /// the shape that it left is there.
     fn await_dictionary(&mut self, transaction: &Transaction) -> Result<()> {
-        let mut statements = transaction.entries().iter().map(|entry| &entry.record);
-        let Some(last) = statements.rfind(|record| record.action == Action::Schema) else {
+        let Some((&last, _)) = transaction.statements().next_back() else {
             return Ok(());
         };
         for _ in 0..DICTIONARY_LOOKS {
@@ -479,7 +488,7 @@ impl<S: LogSource> LogMinerReader<S> {
                     .at(format!("{commit}, transaction {xid}"))
             })?;
         note_statements(&mut self.decoder, &earlier);
-        transaction.prepend(earlier);
+        transaction.prepend(earlier)?;
         transaction
             .start()
             .ok_or_else(|| ErrorKind::Internal("a START was found and is not there".into()).into())
@@ -525,6 +534,8 @@ impl<S: LogSource> LogMinerReader<S> {
                 faults: &mut self.faults,
                 mined: &mut self.mined,
                 unreadable: &self.missing.unreadable,
+                memory: self.settings.spilling.beside(self.transactions.size()),
+                spilling: &self.settings.spilling,
             };
             let found = find(&mut search, &mut self.source);
             match found.as_ref().err().and_then(|error| self.source.missing_file(error)) {
@@ -587,10 +598,8 @@ const DICTIONARY_LOOKS: u32 = 50;
 const DICTIONARY_PAUSE: Duration = Duration::from_millis(20);
 
 fn note_statements(decoder: &mut Decoder, transaction: &Transaction) {
-    for entry in transaction.entries() {
-        if entry.record.action == Action::Schema {
-            decoder.note(&entry.record, transaction.text(entry));
-        }
+    for (record, text) in transaction.statements() {
+        decoder.note(record, text);
     }
 }
 
@@ -688,6 +697,7 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
             buffered_bytes: (self.transactions.size()
                 + self.due.as_ref().map_or(0, |due| due.transaction.size())
                 + self.delivery.as_ref().map_or(0, Delivery::size)) as u64,
+            spilled: self.settings.spilling.figures(),
             retained_bytes: None,
         }
     }

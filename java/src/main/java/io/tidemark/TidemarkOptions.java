@@ -144,6 +144,12 @@ public final class TidemarkOptions {
           .withDescription(
               "What to do about a record of another shape of its table: 'fail' or 'skip'.");
 
+  public static final ConfigOption<MemorySize> TRANSACTION_MEMORY =
+      ConfigOptions.key("transaction.memory")
+          .memoryType()
+          .defaultValue(MemorySize.ofMebiBytes(256))
+          .withDescription("Memory that the changes of open transactions may take in a reader.");
+
   public static final ConfigOption<Integer> TRANSACTION_FRAGMENT_ROWS =
       ConfigOptions.key("transaction.fragment.rows")
           .intType()
@@ -312,7 +318,8 @@ public final class TidemarkOptions {
           LOG_FETCH_SIZE,
           LOG_WINDOW_BYTES,
           LOG_SWITCH,
-          LOG_ON_CORRUPTION);
+          LOG_ON_CORRUPTION,
+          TRANSACTION_MEMORY);
 
   /** The others that all have. */
   public static final List<ConfigOption<?>> OPTIONAL =

@@ -16,6 +16,7 @@ import org.apache.flink.api.connector.source.SourceReaderContext;
 import org.apache.flink.api.connector.source.SplitEnumerator;
 import org.apache.flink.api.connector.source.SplitEnumeratorContext;
 import org.apache.flink.api.java.typeutils.ResultTypeQueryable;
+import org.apache.flink.configuration.ConfigurationUtils;
 import org.apache.flink.core.io.SimpleVersionedSerializer;
 
 /**
@@ -54,7 +55,12 @@ public final class TidemarkSource<T>
   @Override
   public SourceReader<T, TidemarkSplit> createReader(SourceReaderContext context) {
     return new TidemarkReader<>(
-        context, NativeReader.open(config, context.getIndexOfSubtask()), format);
+        context,
+        NativeReader.open(
+            config,
+            context.getIndexOfSubtask(),
+            ConfigurationUtils.parseTempDirectories(context.getConfiguration())),
+        format);
   }
 
   @Override

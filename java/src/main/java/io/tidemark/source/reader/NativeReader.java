@@ -4,9 +4,12 @@ import io.tidemark.Frame;
 import io.tidemark.Native;
 import io.tidemark.source.CoreGauges;
 import io.tidemark.source.split.TidemarkSplit;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.ArrayNode;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.JsonNodeFactory;
 
 /** The reader behind JNI, known there by a handle. */
 public final class NativeReader implements ReaderCore {
@@ -17,10 +20,16 @@ public final class NativeReader implements ReaderCore {
     this.handle = handle;
   }
 
-  /** Opens the reader of a subtask. Connects to nothing. */
-  public static NativeReader open(String config, int subtask) {
+  /**
+   * Opens the reader of a subtask. Connects to nothing.
+   *
+   * @param temporary the folders for what does not fit into memory
+   */
+  public static NativeReader open(String config, int subtask, String... temporary) {
     Native.load();
-    return new NativeReader(open0(config, subtask));
+    ArrayNode folders = JsonNodeFactory.instance.arrayNode();
+    Arrays.stream(temporary).forEach(folders::add);
+    return new NativeReader(open0(config, subtask, folders.toString()));
   }
 
   @Override
@@ -90,7 +99,7 @@ public final class NativeReader implements ReaderCore {
     return Frame.list(bytes, Frame::bytes);
   }
 
-  private static native long open0(String config, int subtask);
+  private static native long open0(String config, int subtask, String temporary);
 
   private static native byte[] start0(long handle);
 

@@ -1,0 +1,99 @@
+//! Reading a generated log with one large transaction, and what that costs.
+
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tidemark::catalog::text_order::TextOrder;
+use tidemark::catalog::{Column, ColumnType, Table};
+use tidemark::log::logminer::changes::CapturedTable;
+use tidemark::log::logminer::delivery::FragmentLimit;
+use tidemark::log::logminer::reader::{LogMinerReader, Settings};
+use tidemark::log::spill::{Spilled, Spilling};
+use tidemark::log::{LogEvent, LogReader, Opening};
+use tidemark::position::{Position, Scn, Xid};
+use tidemark::row::value::Value;
+use tidemark::split::TableName;
+
+use crate::generated_log::{GeneratedLog, LARGE, Plan};
+
+/// What a run gave.
+#[derive(Debug, Default)]
+pub struct Read {
+    /// Rows of the large transaction, the keys of which came in order from one on.
+    pub large: u64,
+    pub small: u64,
+    pub fragments: u64,
+    pub spilled: Spilled,
+    /// Most memory that the reader said it takes for changes.
+    pub buffered: u64,
+}
+
+fn table() -> CapturedTable {
+    let column = |name: &str, kind| Column {
+        name: name.into(),
+        kind,
+        nullable: true,
+        is_virtual: false,
+        collated: false,
+    };
+    CapturedTable::whole(Arc::new(Table {
+        name: Arc::new(TableName {
+            schema: "S".into(),
+            name: "T".into(),
+        }),
+        object_id: 7,
+        version: 0,
+        columns: vec![
+            column("ID", ColumnType::Integer { bits: 64 }),
+            column(
+                "V",
+                ColumnType::Text {
+                    length: Some(2000),
+                    padded: false,
+                },
+            ),
+        ],
+        key: vec![0],
+        partitions: Vec::new(),
+        text_order: TextOrder::BYTES,
+    }))
+}
+
+/// Reads the whole log under a budget.
+pub fn read(plan: Plan, memory: usize, folders: Vec<PathBuf>) -> Read {
+    let spilling = Spilling::new(memory, folders);
+    let settings = Settings {
+        spilling: spilling.clone(),
+        fragment: FragmentLimit {
+            rows: 1_000,
+            bytes: 1 << 20,
+        },
+        ..Settings::default()
+    };
+    let opening = Opening {
+        mine_from: Scn(0),
+        position: Position::before(Scn(0)),
+    };
+    let mut reader = LogMinerReader::open(GeneratedLog::new(plan), vec![table()], settings, opening).unwrap();
+    let mut out = Read::default();
+    while let Some(event) = reader.poll().unwrap() {
+        out.buffered = out.buffered.max(reader.figures().buffered_bytes);
+        let LogEvent::Fragment(fragment) = event else { continue };
+        if fragment.head.xid != Xid(LARGE) {
+            out.small += fragment.changes.rows.len() as u64;
+            continue;
+        }
+        out.fragments += 1;
+        for change in &fragment.changes.rows {
+            let Value::Number(id) = fragment.changes.values.get(change.after.unwrap(), 0) else {
+                panic!("no number")
+            };
+            out.large += 1;
+            assert_eq!(std::str::from_utf8(id).unwrap().parse::<u64>().unwrap(), out.large);
+        }
+    }
+    out.spilled = spilling.figures();
+    out
+}
