@@ -1,9 +1,16 @@
 //! The log reader over the slots of a PostgreSQL server.
 
+#[path = "../row/reader.rs"]
+mod binary_row;
 mod ddl;
 mod faults;
 mod identity;
 mod partitions;
+// What it has beside is for the tests over the stand-in for DM8.
+#[allow(dead_code)]
+#[path = "../types/phases.rs"]
+mod phases;
+mod properties;
 mod random;
 mod shapes;
 mod slots;
