@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make bench: every comparison side by side in one run, ratios printed. ARGS="parser|bridge|snapshot|log|slots-snapshot|slots-stream|
+# make bench: every comparison side by side in one run, ratios printed. ARGS="parser|transactions|bridge|snapshot|log|slots-snapshot|slots-stream|
 # slots-latency|slots-memory|slots-loss [arguments]" runs one of them; what it takes stands at the head of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,6 +11,7 @@ in_java() {
   java @java/target/jvm-options -Xmx1g -Dtidemark.test.basedir="$PWD" -Dlog4j2.configurationFile=log4j2-test.properties \
     -cp "$(cat java/target/test-classpath):$(cat $folder/target/class-path)" "$@"
 }
+transactions() { cargo bench --locked --bench transactions -- "$@"; }
 parser() { cargo bench --locked --bench redo_parser -- "$@"; }
 bridge() {
   cargo build --locked --release --example bridge_bench
@@ -26,7 +27,7 @@ slots-latency() { slots io.tidemark.bench.SlotsBench latency "$@"; }
 slots-memory() { slots io.tidemark.bench.SlotsBench memory "$@"; }
 slots-loss() { slots io.tidemark.bench.SlotsLoss "$@"; }
 
-if [ "${1:-}" != parser ]; then
+if [ "${1:-}" != parser ] && [ "${1:-}" != transactions ]; then
   scripts/test-classpath.sh
   for peer in $folder $flink_cdc; do
     mvn -B -q -f $peer/pom.xml dependency:build-classpath -Dmdep.outputFile=target/class-path
@@ -36,7 +37,7 @@ if [ $# -gt 0 ]; then
   "$@"
   exit
 fi
-for comparison in parser bridge snapshot log slots-snapshot slots-stream slots-latency slots-memory slots-loss; do
+for comparison in parser transactions bridge snapshot log slots-snapshot slots-stream slots-latency slots-memory slots-loss; do
   printf '\n== %s\n' "$comparison"
   $comparison
 done

@@ -168,6 +168,23 @@ pub enum ErrorKind {
         /// What is wrong, and where.
         reason: String,
     },
+    /// A transaction is open for longer than `transaction.max-age`.
+    #[error(
+        "TM-6003 transaction {transaction} of {session} is open for {seconds} s, from scn {start} on; transaction.max-age is \
+         {limit} s"
+    )]
+    TransactionTooOld {
+        /// The transaction.
+        transaction: Xid,
+        /// Its session, as far as the database says.
+        session: String,
+        /// Where it began.
+        start: Scn,
+        /// Its age.
+        seconds: u64,
+        /// What is allowed.
+        limit: u64,
+    },
     /// A table was truncated while it is captured.
     #[error("TM-3008 the table was truncated")]
     Truncated,
@@ -284,6 +301,7 @@ impl Error {
             | ErrorKind::SlotAhead { .. }
             | ErrorKind::SlotLost { .. }
             | ErrorKind::SpillCorrupt { .. }
+            | ErrorKind::TransactionTooOld { .. }
             | ErrorKind::Truncated
             | ErrorKind::Value { .. }
             | ErrorKind::ValueUnavailable { .. }
@@ -346,6 +364,9 @@ impl Error {
             }
             ErrorKind::SpillCorrupt { .. } => {
                 "Check the disk of the temporary folder; nothing is lost: started from its last checkpoint the job reads the transaction again."
+            }
+            ErrorKind::TransactionTooOld { .. } => {
+                "End the session and start the job from its last checkpoint, raise transaction.max-age, or set transaction.on-max-age = 'skip' to go on without the transaction."
             }
             ErrorKind::Truncated => "Start the job anew, or set on-truncate = 'ignore' to keep the rows downstream.",
             ErrorKind::Value { .. } => {

@@ -77,6 +77,13 @@ pub const OLDEST_TRANSACTION_SCN: Gauge = Gauge {
 };
 
 /// [`GAUGES`]
+pub const OLDEST_TRANSACTION_LOG: Gauge = Gauge {
+    name: "oldestTransactionLogBytes",
+    owner: Owner::Reader,
+    doc: "Bytes of kept log files from the one on that the oldest of them began in; 0 without one.",
+};
+
+/// [`GAUGES`]
 pub const BUFFERED_BYTES: Gauge = Gauge {
     name: "bufferedBytes",
     owner: Owner::Reader,
@@ -185,8 +192,8 @@ pub const RECORDS_SKIPPED: Gauge = Gauge {
 pub const TRANSACTIONS_SKIPPED: Gauge = Gauge {
     name: "transactionsSkipped",
     owner: Owner::Reader,
-    doc: "Committed transactions left out under `scan.startup.mode` = `earliest-offset`, since they began before the log \
-          that is kept.",
+    doc: "Transactions left out: committed ones that began before the log that is kept, under `scan.startup.mode` = \
+          `earliest-offset`, and those that were open for too long, under `transaction.on-max-age` = `skip`.",
 };
 
 /// [`GAUGES`]
@@ -260,6 +267,7 @@ pub const GAUGES: &[Gauge] = &[
     OPEN_TRANSACTIONS,
     OLDEST_TRANSACTION_AGE,
     OLDEST_TRANSACTION_SCN,
+    OLDEST_TRANSACTION_LOG,
     BUFFERED_BYTES,
     SPILLED_BYTES,
     SPILLED_BYTES_TOTAL,

@@ -45,6 +45,8 @@ const OWN_ATTRIBUTES: &[(&str, &str)] = &[
     ("filedsn", "odbc.driver"),
 ];
 
+const MAX_AGE: &str = "transaction.max-age";
+
 /// A validated job.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -130,6 +132,10 @@ pub struct LogConfig {
     pub on_corruption: OnFault,
     /// `log.on-dictionary-mismatch`
     pub on_mismatch: OnFault,
+    /// `transaction.max-age`
+    pub max_age: Option<Duration>,
+    /// `transaction.on-max-age`
+    pub on_max_age: OnFault,
     /// `transaction.memory`, in bytes
     pub transaction_memory: usize,
     /// `transaction.fragment.rows`
@@ -296,6 +302,11 @@ impl Config {
                 may_switch: options.flag("log.switch")?,
                 on_corruption: on_fault(&options, "log.on-corruption")?,
                 on_mismatch: on_fault(&options, "log.on-dictionary-mismatch")?,
+                max_age: match options.has(MAX_AGE) {
+                    true => Some(Duration::from_millis(options.integer(MAX_AGE)? as u64)),
+                    false => None,
+                },
+                on_max_age: on_fault(&options, "transaction.on-max-age")?,
                 transaction_memory: options.integer("transaction.memory")? as usize,
                 fragment_rows: options.integer("transaction.fragment.rows")? as usize,
             },

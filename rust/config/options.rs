@@ -279,6 +279,25 @@ pub const OPTIONS: &[OptionSpec] = &[
               files in Flink's temporary folders (`io.tmp.dirs`) until they end (`spilledBytes`).",
     },
     OptionSpec {
+        name: "transaction.max-age",
+        of: Of::Mining,
+        kind: OptionKind::Duration {
+            min: 1_000,
+            max: 31_536_000_000,
+        },
+        default: Default::None,
+        doc: "How long a transaction may stay open, by the times in the log; it holds the log from its START on. Warned of from \
+              three quarters on.",
+    },
+    OptionSpec {
+        name: "transaction.on-max-age",
+        of: Of::Mining,
+        kind: OptionKind::Choice(&["fail", "skip"]),
+        default: Default::Text("fail"),
+        doc: "What to do about a transaction that is older: fail (TM-6003), or leave all of it out even if it commits, warn and \
+              count it (`transactionsSkipped`).",
+    },
+    OptionSpec {
         name: "transaction.fragment.rows",
         of: Of::Every,
         kind: OptionKind::Integer {

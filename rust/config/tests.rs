@@ -89,6 +89,7 @@ fn what_is_left_out_has_its_default() {
     let log = config.log;
     assert_eq!((log.fetch_rows, log.fragment_rows), (2000, 10_000));
     assert_eq!(log.transaction_memory, 256 << 20);
+    assert_eq!((log.max_age, log.on_max_age), (None, OnFault::Fail));
     assert_eq!((log.window_bytes, log.may_switch), (512 << 20, false));
     assert_eq!((log.on_corruption, log.on_mismatch), (OnFault::Fail, OnFault::Fail));
     assert_eq!(config.on_value_error, OnValueError::Fail);
@@ -140,6 +141,10 @@ fn what_is_set_is_taken() {
     assert_eq!(log("transaction.fragment.rows", 5.into()).fragment_rows, 5);
     let memory = log("transaction.memory", (5 << 20).into()).transaction_memory;
     assert_eq!(memory, 5 << 20);
+    let max_age = log("transaction.max-age", 5_000.into()).max_age;
+    assert_eq!(max_age, Some(Duration::from_secs(5)));
+    let rule = log("transaction.on-max-age", "skip".into()).on_max_age;
+    assert_eq!(rule, OnFault::Skip);
     assert_eq!(
         with("value.on-error", "null").unwrap().on_value_error,
         OnValueError::Null

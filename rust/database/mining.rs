@@ -131,6 +131,8 @@ impl Captured {
                 StartupMode::Log(LogStart::Earliest) => OnFault::Skip,
                 _ => OnFault::Fail,
             },
+            max_age: log.max_age,
+            on_max_age: log.on_max_age,
             missing_patience: MISSING_PATIENCE,
             zone: self.database.config.server_time_zone.clone(),
             logging_hint: self.database.dialect.logging_hint().to_owned(),

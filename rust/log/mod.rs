@@ -97,6 +97,8 @@ pub struct Figures {
     pub open_transactions: u64,
     /// The oldest START among them and its time, in microseconds since the epoch.
     pub oldest: Option<(Scn, i64)>,
+    /// Bytes of the log files from there on, as they were listed last; zero without one.
+    pub oldest_log_bytes: u64,
     /// Memory that the changes of transactions take that are not out.
     pub buffered_bytes: u64,
     /// What did not fit into `transaction.memory`.

@@ -3,14 +3,25 @@
 //! Nothing is parsed before that, and nothing is ever dropped but by a ROLLBACK. The buffer knows how many bytes all of
 //! them take; beyond its limit the largest transactions go to files.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::Result;
 pub use crate::log::records::{Action, Block, Entry, Incoming, Record};
 use crate::log::spill::Spilling;
 pub use crate::log::transaction::{Blocks, Transaction};
 use crate::position::{Scn, Xid};
+
+/// A transaction that is open for long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Overdue {
+    pub(super) xid: Xid,
+    pub(super) start: Scn,
+    /// When it began, in microseconds since the epoch.
+    pub(super) micros: i64,
+}
 
 /// All transactions whose end has not been read.
 #[derive(Debug)]
@@ -21,6 +32,8 @@ pub struct Transactions {
     call: u64,
     spilling: Arc<Spilling>,
     limit: usize,
+    /// Left out: what comes of them is dropped until they end.
+    abandoned: HashSet<Xid>,
     /// Nothing can be spilled before they take this much.
     stuck: usize,
 }
@@ -41,6 +54,7 @@ impl Transactions {
             call: 0,
             spilling,
             limit,
+            abandoned: HashSet::new(),
             stuck: 0,
         }
     }
@@ -93,6 +107,7 @@ impl Transactions {
     /// # Errors
     /// `Spill`, `SpillCorrupt`.
     pub fn start(&mut self, xid: Xid, scn: Scn, micros: i64) -> Result<()> {
+        self.abandoned.remove(&xid);
         let transaction = self.of(xid);
         transaction.start_micros = micros;
         let earlier = transaction.start();
@@ -113,11 +128,38 @@ impl Transactions {
         self.of(xid).prepared = true;
     }
 
+    /// The first transaction that began behind a place, was open for longer than `age` at a time, and has a known beginning.
+    pub(super) fn begun_by(&self, behind: Option<Scn>, now: i64, age: Duration) -> Option<Overdue> {
+        let from = behind.map_or(Bound::Unbounded, |scn| Bound::Excluded((scn, Xid(u64::MAX))));
+        let begun = self.starts.range((from, Bound::Unbounded)).filter_map(|&(start, xid)| {
+            let micros = self.open.get(&xid)?.start_micros();
+            (micros > 0).then_some(Overdue { xid, start, micros })
+        });
+        let mut begun = begun;
+        begun
+            .next()
+            .filter(|oldest| i128::from(now) - i128::from(oldest.micros) > age.as_micros() as i128)
+    }
+
+    /// Drops a transaction, and whatever comes of it until it ends.
+    pub(super) fn abandon(&mut self, xid: Xid) {
+        self.end(xid);
+        self.abandoned.insert(xid);
+    }
+
+    /// Whether a transaction was dropped, and has not ended.
+    pub(super) fn is_abandoned(&self, xid: Xid) -> bool {
+        self.abandoned.contains(&xid)
+    }
+
     /// Buffers a record.
     ///
     /// # Errors
     /// `Spill`.
     pub fn push(&mut self, xid: Xid, incoming: &Incoming<'_>) -> Result<()> {
+        if self.is_abandoned(xid) {
+            return Ok(());
+        }
         let transaction = self.of(xid);
         let before = transaction.size();
         transaction.push(incoming);
@@ -133,7 +175,7 @@ impl Transactions {
     /// `Spill`.
     pub fn extend(&mut self, xid: Xid, piece: &[u8], continued: bool) -> Result<bool> {
         let Some(transaction) = self.open.get_mut(&xid) else {
-            return Ok(false);
+            return Ok(self.is_abandoned(xid));
         };
         let before = transaction.size();
         let fits = transaction.extend(piece, continued);
@@ -181,6 +223,7 @@ impl Transactions {
 
     /// Ends a transaction and takes it out of the buffer; `None` if no record of it was read.
     pub fn end(&mut self, xid: Xid) -> Option<Transaction> {
+        self.abandoned.remove(&xid);
         let transaction = self.open.remove(&xid)?;
         self.bytes -= transaction.size();
         if let Some(start) = transaction.start() {

@@ -6,10 +6,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::gauges::{
     ARCHIVE_HEADROOM, BUFFERED_BYTES, FETCH_LAG, Gauge, MINED_BYTES, MINING_CALLS, NEXT_SCN, OLDEST_TRANSACTION_AGE,
-    OLDEST_TRANSACTION_SCN, OPEN_TRANSACTIONS, PAGES_READ, RECORDS_SKIPPED, ROUND_BYTES, ROUNDS_CLOSED, SCN,
-    SLOT_RETAINED, SNAPSHOT_BYTES, SNAPSHOT_RATE, SNAPSHOT_RECORDS, SPILLED_BYTES, SPILLED_BYTES_TOTAL,
-    TRANSACTIONS_SKIPPED, TRANSACTIONS_SPILLED, TRUNCATES_IGNORED, UNDEFINED, VALUES_GONE, VALUES_NULLED,
-    VALUES_READ_BACK, VALUES_UNAVAILABLE,
+    OLDEST_TRANSACTION_LOG, OLDEST_TRANSACTION_SCN, OPEN_TRANSACTIONS, PAGES_READ, RECORDS_SKIPPED, ROUND_BYTES,
+    ROUNDS_CLOSED, SCN, SLOT_RETAINED, SNAPSHOT_BYTES, SNAPSHOT_RATE, SNAPSHOT_RECORDS, SPILLED_BYTES,
+    SPILLED_BYTES_TOTAL, TRANSACTIONS_SKIPPED, TRANSACTIONS_SPILLED, TRUNCATES_IGNORED, UNDEFINED, VALUES_GONE,
+    VALUES_NULLED, VALUES_READ_BACK, VALUES_UNAVAILABLE,
 };
 use crate::log::{Figures, Progress};
 use crate::position::Scn;
@@ -108,6 +108,7 @@ struct Open {
     oldest_scn: AtomicU64,
     /// In microseconds since the epoch.
     oldest_micros: AtomicI64,
+    oldest_log: AtomicU64,
     bytes: AtomicU64,
     spilled: AtomicU64,
     spilled_total: AtomicU64,
@@ -123,6 +124,7 @@ impl Open {
         self.oldest_scn.store(scn.0, Ordering::Relaxed);
         self.oldest_micros.store(micros, Ordering::Relaxed);
         self.bytes.store(figures.buffered_bytes, Ordering::Relaxed);
+        self.oldest_log.store(figures.oldest_log_bytes, Ordering::Relaxed);
         let spilled = figures.spilled;
         self.spilled.store(spilled.held, Ordering::Relaxed);
         self.spilled_total.store(spilled.written, Ordering::Relaxed);
@@ -262,6 +264,7 @@ impl Shared {
             gauge(OPEN_TRANSACTIONS, count(&counts.open.transactions)),
             gauge(OLDEST_TRANSACTION_AGE, counts.open.age()),
             gauge(OLDEST_TRANSACTION_SCN, count(&counts.open.oldest_scn)),
+            gauge(OLDEST_TRANSACTION_LOG, count(&counts.open.oldest_log)),
             gauge(BUFFERED_BYTES, count(&counts.open.bytes)),
             gauge(SPILLED_BYTES, count(&counts.open.spilled)),
             gauge(SPILLED_BYTES_TOTAL, count(&counts.open.spilled_total)),

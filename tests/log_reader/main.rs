@@ -1,6 +1,7 @@
 //! The log reader over scripted logs: every rule of reading has a test by its name, and a random property over all.
 
 mod files;
+mod max_age;
 mod openings;
 mod random;
 #[path = "../support/scripted_log.rs"]

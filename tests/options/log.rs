@@ -1,6 +1,7 @@
 //! Options of reading the log.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::Value;
 use tidemark::error::ErrorKind;
@@ -10,6 +11,7 @@ use tidemark::reader::capture::Connector;
 use crate::gauges::until;
 use crate::job::Job;
 use crate::server::{count, shared, statements, table};
+use crate::snapshot::session;
 
 fn insert(schema: &str, id: i64, words: &str) {
     shared().psql(&format!(r#"insert into "{schema}"."T" values ({id}, {id}, '{words}')"#));
@@ -185,6 +187,39 @@ fn a_transaction_that_does_not_fit_into_its_memory_goes_through_a_file() {
         assert_eq!(job.metric("spilledBytesTotal") > 1 << 20, spilled == 1);
         until("the file is gone", || job.metric("spilledBytes") == 0);
     }
+}
+
+/// A session that leaves its transaction open fails the job by name, or is left out for good and counted.
+#[test]
+fn a_transaction_that_stays_open_fails_the_job_or_is_left_out_and_counted() {
+    table("OPEN", 0);
+    let open = |id: i64| {
+        let mut connection = session();
+        let insert = format!(r#"insert into "OPEN"."T" values ({id}, 0, 'open')"#);
+        connection.execute(&insert).unwrap();
+        connection
+    };
+    let job = Job::new(shared(), "OPEN", &[("transaction.max-age", 1_000.into())]);
+    job.start_stream();
+    let session = open(1);
+    let error = job.stream_error();
+    assert!(matches!(error.kind(), ErrorKind::TransactionTooOld { .. }), "{error}");
+    drop(session);
+    let skip = [
+        ("transaction.max-age", Value::from(1_000)),
+        ("transaction.on-max-age", "skip".into()),
+    ];
+    let job = Job::new(shared(), "OPEN", &skip);
+    job.start_stream();
+    let mut session = open(2);
+    let quiet = || job.reader.next(Duration::from_millis(20)).map(drop).unwrap();
+    until("it is left out", || {
+        quiet();
+        job.metric("transactionsSkipped") >= 1
+    });
+    session.execute("commit").unwrap();
+    insert("OPEN", 3, "");
+    assert_eq!(job.stream(1).unwrap(), [(0, 3, Some(3))]);
 }
 
 /// What the server is told of mining by one session after the other: each START is followed by an END, whatever came

@@ -17,14 +17,20 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-/// A session that holds a lock which no reader gets past, until it is dropped.
-pub fn locked(schema: &str) -> tidemark::odbc::Connection {
+/// A session of the tables' owner in a transaction, which ends when it is dropped.
+pub fn session() -> tidemark::odbc::Connection {
     let mut endpoint = shared().endpoint();
     endpoint.username = shared().value("ADMIN").into();
     endpoint.password = tidemark::odbc::Secret::new(shared().value("ADMIN_PASSWORD"));
     let settings = tidemark::dialect::Dialect::connection(&tidemark::dialect::dameng::Dameng, &endpoint);
     let mut connection = tidemark::odbc::Connection::open(&settings).unwrap();
     connection.execute("begin").unwrap();
+    connection
+}
+
+/// A session that holds a lock which no reader gets past, until it is dropped.
+pub fn locked(schema: &str) -> tidemark::odbc::Connection {
+    let mut connection = session();
     connection
         .execute(&format!(r#"lock table "{schema}"."T" in access exclusive mode"#))
         .unwrap();

@@ -104,6 +104,11 @@ impl Archives {
         Ok(Scn(first.previous.0 + 1))
     }
 
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
     /// Bytes of the files that lie wholly before `needed`: what may be deleted before it is missed.
     pub fn headroom(&self, needed: Scn) -> u64 {
         let before = self.files.iter().take_while(|file| file.last < needed);

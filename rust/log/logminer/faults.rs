@@ -25,7 +25,7 @@ pub struct Skipped {
     pub corrupt: u64,
     /// Those that the dictionary does not fit (`log.on-dictionary-mismatch`).
     pub mismatched: u64,
-    /// Transactions that began before the log that is kept.
+    /// Transactions that began before the log that is kept, or were open for too long.
     pub transactions: u64,
     /// Pieces of large values; their rows say that the value is not there.
     pub large_values: u64,
@@ -79,11 +79,11 @@ impl Faults {
         Ok(())
     }
 
-    /// Counts a transaction that goes on without its beginning.
+    /// Counts a transaction that does not go out.
     pub fn leave_out(&mut self, error: &Error) {
         self.skipped.transactions += 1;
         let count = self.skipped.transactions;
-        log::warn!("a transaction that began before the kept log is left out, {count} by now: {error}");
+        log::warn!("a transaction is left out, {count} by now: {error}");
     }
 
     /// Counts a record that says nothing about a row.

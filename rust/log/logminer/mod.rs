@@ -29,6 +29,7 @@ pub mod delivery;
 mod dictionary;
 pub mod faults;
 mod history;
+mod max_age;
 mod mine_back;
 mod missing;
 pub mod opener;

@@ -14,12 +14,13 @@ use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
 use crate::log::logminer::delivery::{Delivery, FragmentLimit};
 use crate::log::logminer::dictionary::Dictionary;
 use crate::log::logminer::faults::{Faults, OnFault, Skipped};
+use crate::log::logminer::max_age::MaxAge;
 use crate::log::logminer::mine_back;
 use crate::log::logminer::missing::{self, Missing};
 use crate::log::logminer::source::{LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::{Window, Windows};
 use crate::log::spill::Spilling;
-use crate::log::transactions::{Transaction, Transactions};
+use crate::log::transactions::{Overdue, Transaction, Transactions};
 use crate::log::undo::Form;
 use crate::log::{Figures, LogEvent, LogReader, Opening, Progress, TransactionHead};
 use crate::position::{CommitPosition, Incarnation, Position, Scn, Xid};
@@ -56,6 +57,10 @@ pub struct Settings {
     pub logging_hint: String,
     /// What of a table must be read once its shape has changed; without, everything.
     pub selection: Option<Arc<dyn Selection>>,
+    /// `transaction.max-age`
+    pub max_age: Option<Duration>,
+    /// `transaction.on-max-age`
+    pub on_max_age: OnFault,
     /// `transaction.memory`, and where what is beyond goes.
     pub spilling: Arc<Spilling>,
 }
@@ -80,6 +85,8 @@ impl Default for Settings {
             undo: Form::Unknown,
             logging_hint: "see the setup script".into(),
             selection: None,
+            max_age: None,
+            on_max_age: OnFault::Fail,
             spilling: Spilling::unlimited(),
         }
     }
@@ -105,6 +112,7 @@ pub struct LogMinerReader<S> {
     missing: Missing,
     windows: Windows,
     transactions: Transactions,
+    max_age: MaxAge,
     /// What the last mining call left to be applied.
     controls: VecDeque<Control>,
     call: Option<Call>,
@@ -181,6 +189,7 @@ impl<S: LogSource> LogMinerReader<S> {
             missing: Missing::default(),
             windows: Windows::new(at.mine_from, settings.window_bytes),
             transactions: Transactions::new(settings.spilling.clone()),
+            max_age: MaxAge::new(settings.max_age, settings.on_max_age),
             controls: VecDeque::new(),
             call: None,
             due: None,
@@ -317,6 +326,7 @@ impl<S: LogSource> LogMinerReader<S> {
 
     /// Applies a record that begins or ends a transaction.
     fn apply(&mut self, control: Control) -> Result<()> {
+        self.max_age.note(control.micros);
         match control.bound {
             Bound::Start => self.transactions.start(control.xid, control.scn, control.micros)?,
             Bound::Prepare => self.transactions.prepare(control.xid),
@@ -340,9 +350,10 @@ impl<S: LogSource> LogMinerReader<S> {
             scn,
             nth: if here.scn == scn { here.commits } else { 0 },
         };
+        let is_abandoned = self.transactions.is_abandoned(xid);
         let transaction = self.transactions.end(xid);
         self.note(xid)?;
-        if self.opened.includes(commit) {
+        if is_abandoned || self.opened.includes(commit) {
             self.moved_to(scn, Some(commit));
             return Ok(());
         }
@@ -352,7 +363,7 @@ impl<S: LogSource> LogMinerReader<S> {
         let start = match transaction.start() {
             Some(start) => start,
             None => match self.find_start(&mut transaction, commit, xid) {
-                Err(error) if self.settings.on_lost_start == OnFault::Skip && is_gone(&error) => {
+                Err(error) if self.leaves_out_lost() && is_gone(&error) => {
                     self.faults.leave_out(&error);
                     self.moved_to(scn, Some(commit));
                     return Ok(());
@@ -360,6 +371,16 @@ impl<S: LogSource> LogMinerReader<S> {
                 start => start?,
             },
         };
+        let overdue = Overdue {
+            xid,
+            start,
+            micros: transaction.start_micros(),
+        };
+        if start < self.mined_from && self.max_age.was_left_out(overdue.micros, control.micros) {
+            self.faults.leave_out(&self.max_age.error(&overdue, control.micros));
+            self.moved_to(scn, Some(commit));
+            return Ok(());
+        }
         if self.form == Form::Flagged && !(one_call && start >= self.mined_from) {
             // Whether a record is undone is known only where the log behind it was mined in the same call.
             transaction = self.read_again(start, commit, xid)?;
@@ -573,6 +594,23 @@ impl<S: LogSource> LogMinerReader<S> {
         }
     }
 
+    fn leaves_out_lost(&self) -> bool {
+        self.settings.on_lost_start == OnFault::Skip || self.max_age.leaves_out_lost()
+    }
+
+    /// Looks for transactions that are open for too long; whether one was left out, so that its log is not needed any more.
+    fn look_at_ages(&mut self, at_end: bool) -> Result<bool> {
+        let left_out = self
+            .max_age
+            .look(at_end, &mut self.transactions, &mut self.source, &mut self.faults)
+            .map_err(|error| error.doing("reading the log"))?;
+        if left_out {
+            let here = self.progress.position.scn;
+            self.progress.next_scn = self.transactions.oldest_start().unwrap_or(here).min(here);
+        }
+        Ok(left_out)
+    }
+
     /// Everything up to a record is out or noted.
     fn moved_to(&mut self, scn: Scn, commit: Option<CommitPosition>) {
         let progress = &mut self.progress;
@@ -633,11 +671,13 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
                 self.moved_to(call.highest, None);
                 self.pass_closed(call.closed_to);
                 self.progress.complete_to = self.progress.complete_to.max(call.end);
+                self.look_at_ages(false)?;
                 return Ok(Some(LogEvent::Progress(self.progress)));
             } else {
                 match self.mine()? {
                     Looked::Rows => {}
                     Looked::End => return Ok(Some(LogEvent::Progress(self.progress))),
+                    Looked::Nothing if self.look_at_ages(true)? => return Ok(Some(LogEvent::Progress(self.progress))),
                     Looked::Nothing => return Ok(None),
                 }
             }
@@ -694,6 +734,10 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
             mined_bytes: self.mined.bytes,
             open_transactions: self.transactions.len() as u64,
             oldest: self.transactions.oldest(),
+            oldest_log_bytes: self
+                .transactions
+                .oldest_start()
+                .map_or(0, |start| self.archives.bytes() - self.archives.headroom(start)),
             buffered_bytes: (self.transactions.size()
                 + self.due.as_ref().map_or(0, |due| due.transaction.size())
                 + self.delivery.as_ref().map_or(0, Delivery::size)) as u64,

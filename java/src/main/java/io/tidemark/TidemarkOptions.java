@@ -150,6 +150,18 @@ public final class TidemarkOptions {
           .defaultValue(MemorySize.ofMebiBytes(256))
           .withDescription("Memory that the changes of open transactions may take in a reader.");
 
+  public static final ConfigOption<Duration> TRANSACTION_MAX_AGE =
+      ConfigOptions.key("transaction.max-age")
+          .durationType()
+          .noDefaultValue()
+          .withDescription("How long a transaction may stay open.");
+
+  public static final ConfigOption<String> TRANSACTION_ON_MAX_AGE =
+      ConfigOptions.key("transaction.on-max-age")
+          .stringType()
+          .defaultValue("fail")
+          .withDescription("What to do about a transaction that is older: 'fail' or 'skip'.");
+
   public static final ConfigOption<Integer> TRANSACTION_FRAGMENT_ROWS =
       ConfigOptions.key("transaction.fragment.rows")
           .intType()
@@ -319,7 +331,9 @@ public final class TidemarkOptions {
           LOG_WINDOW_BYTES,
           LOG_SWITCH,
           LOG_ON_CORRUPTION,
-          TRANSACTION_MEMORY);
+          TRANSACTION_MEMORY,
+          TRANSACTION_MAX_AGE,
+          TRANSACTION_ON_MAX_AGE);
 
   /** The others that all have. */
   public static final List<ConfigOption<?>> OPTIONAL =
