@@ -108,3 +108,42 @@ fn partitions_come_and_go_exactly_where_the_log_says() {
         slot.tables = vec![table("exact_p")];
     }
 }
+
+/// One record tells of several tables, in an order that mixes them.
+#[test]
+fn what_one_statement_does_to_several_tables_is_told_apart() {
+    install();
+    for plugin in PLUGINS {
+        psql("DROP TABLE IF EXISTS mixed_a, mixed_b");
+        for table in ["mixed_a", "mixed_b"] {
+            psql(&format!(
+                "CREATE TABLE {table}(id int PRIMARY KEY) PARTITION BY RANGE (id)"
+            ));
+        }
+        for (part, table, from) in [
+            ("mixed_1", "mixed_a", 0),
+            ("mixed_2", "mixed_b", 0),
+            ("mixed_3", "mixed_a", 10),
+            ("mixed_4", "mixed_b", 10),
+        ] {
+            psql(&format!(
+                "CREATE TABLE {part} PARTITION OF {table} FOR VALUES FROM ({from}) TO ({})",
+                from + 10
+            ));
+        }
+        let (slot, settings) = capturing("mixed", plugin, &["mixed_a", "mixed_b"]);
+        let mut reader = slot.open_with(settings, slot.begin());
+        psql("DROP TABLE mixed_1, mixed_2, mixed_3, mixed_4");
+        let mut read = Read::default();
+        read_to(&mut reader, now(), &mut read);
+        let [dropped] = &read.transactions[..] else {
+            panic!("{plugin}: {:?}", read.rows());
+        };
+        let tables: Vec<&str> = dropped.rows.iter().map(|row| &row[..1]).collect();
+        assert_eq!(tables, ["0", "1", "0", "1"], "{plugin}");
+        let mut places = dropped.places.clone();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), 4, "{plugin}: {:?}", dropped.places);
+    }
+}
