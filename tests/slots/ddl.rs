@@ -337,3 +337,41 @@ fn a_table_that_is_dropped_and_made_again_goes_on() {
         );
     }
 }
+
+/// A table of DDL statements without what was done: names by the search_path of the session, `"$user"` too, a table by its new name,
+/// and of a block of code what it mentions. A restart behind each changes nothing.
+#[test]
+fn a_text_alone_is_enough() {
+    for plugin in PLUGINS {
+        let source = source("texts", plugin);
+        let mut job = started(&source, "four");
+        let schema = &source.schema;
+        // In one transaction, so that each is a place inside of it.
+        let role = format!(
+            "create role {schema} superuser; set session authorization {schema}; set search_path to \"$user\", public; \
+             alter table t add \"C\" int"
+        );
+        let block = format!(r#"do $$ begin execute 'alter table {schema}.t add "D" int'; end $$"#);
+        let statements = [
+            format!("begin; set search_path to nowhere, {schema}"),
+            r#"alter table "t" add "B" int"#.to_owned(),
+            block.clone(),
+            source.named("alter table T rename to u"),
+            r#"alter table u add "E" int"#.to_owned(),
+            r#"alter table u rename to t"#.to_owned(),
+            r#"create table if not exists other_of_texts(a int); drop table other_of_texts"#.to_owned(),
+            source.named("insert into T values (11, 'a'); commit"),
+        ];
+        job.behind_its_back(|| {
+            let texts: Vec<&str> = statements.iter().map(String::as_str).collect();
+            each(&source, &texts);
+        });
+        job = with_restarts(job, 6);
+        let told: Vec<String> = events(&job).iter().map(|(_, v)| (*v).to_owned()).collect();
+        assert_eq!(told[..told.len() - 1], statements[1..6], "{plugin}");
+        source.server.psql(&role);
+        job.run(|job| events(job).len() == told.len() + 1).unwrap();
+        let (kind, last) = *events(&job).last().unwrap();
+        assert_eq!((kind, last), ("ddl", "alter table t add \"C\" int"), "{plugin}");
+    }
+}

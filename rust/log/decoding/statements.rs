@@ -7,7 +7,7 @@ use crate::catalog::Table;
 use crate::catalog::change::ChangeKind;
 use crate::error::Result;
 use crate::log::decoding::ddl_table::{Named, Object, Record, Statement};
-use crate::log::decoding::tables::{Asked, Known, Tables};
+use crate::log::decoding::tables::{Asked, Known, Tables, Whereabouts};
 
 /// What a statement does to a captured table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Tables {
                     }
                 }
                 None => {
-                    for done in self.found_altered(asked)? {
+                    for done in self.mentioned(&record.command, asked)? {
                         add(done, &record.command);
                     }
                 }
@@ -200,26 +200,33 @@ impl Tables {
         })
     }
 
-    /// For a text that does not say what it does, a function's call: the captured tables that are other ones in the dictionary
-    /// than they were known.
-    fn found_altered(&mut self, asked: &mut dyn Asked) -> Result<Vec<(u32, ChangeKind)>> {
+    /// For a text that does not say what it does, a function's call or a block of code: the captured tables that it mentions, or
+    /// all of them. What the dictionary has by now decides none of this but whether a table is gone: whoever reads it again
+    /// later has to find the same.
+    fn mentioned(&mut self, command: &str, asked: &mut dyn Asked) -> Result<Vec<(u32, ChangeKind)>> {
+        let command = command.to_lowercase();
+        let is_of_name = |character: char| character.is_alphanumeric() || character == '_';
+        let has = |of: &Whereabouts| {
+            let name = of.name.name.to_lowercase();
+            command.match_indices(&name).any(|(at, _)| {
+                let (before, behind) = (&command[..at], &command[at + name.len()..]);
+                !before.ends_with(is_of_name) && !behind.starts_with(is_of_name)
+            })
+        };
+        let mentioned: Vec<bool> = self.whereabouts().iter().map(has).collect();
+        let any = mentioned.contains(&true);
         let mut found = Vec::new();
-        for table in 0..self.whereabouts().len() as u32 {
-            let is_gone = self.whereabouts()[table as usize].is_gone;
-            let now = asked.table(table)?;
-            let kind = match &now {
-                None => ChangeKind::Drop,
-                Some(_) if is_gone => ChangeKind::Create,
-                Some(_) => ChangeKind::Alter,
-            };
-            let is_new = match now {
-                None => !is_gone,
-                Some(now) => self.is_new_shape(table, now)? || is_gone,
-            };
-            if is_new {
-                self.whereabouts()[table as usize].is_gone = kind == ChangeKind::Drop;
-                found.push((table, kind));
+        for (table, mentioned) in (0..).zip(mentioned) {
+            if any && !mentioned {
+                continue;
             }
+            let is_gone = asked.table(table)?.is_none();
+            self.whereabouts()[table as usize].is_gone = is_gone;
+            let kind = match is_gone {
+                true => ChangeKind::Drop,
+                false => ChangeKind::Alter,
+            };
+            found.push((table, kind));
         }
         Ok(found)
     }

@@ -279,13 +279,6 @@ impl Tables {
         self.shapes[table as usize].add_now(shape)
     }
 
-    /// Whether a shape is another one than the newest that a table is known to have.
-    pub(super) fn is_new_shape(&mut self, table: u32, shape: Table) -> Result<bool> {
-        let shapes = &mut self.shapes[table as usize];
-        let newest = shapes.get(shapes.last()).table.clone();
-        Ok(!Arc::ptr_eq(&newest, &shapes.add_now(shape)?))
-    }
-
     /// Looks the partitions up again.
     pub(super) fn refresh(&mut self, asked: &mut dyn Asked) -> Result<()> {
         if self.roots.is_empty() {
