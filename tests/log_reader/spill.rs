@@ -1,16 +1,13 @@
-//! Transactions that do not fit into memory.
+//! Where transactions go that do not fit into memory.
 
-use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::path::{Path, PathBuf};
 
-/// Two temporary folders of this process.
+/// Two temporary folders.
 pub fn folders() -> Vec<PathBuf> {
-    static FOLDERS: LazyLock<[PathBuf; 2]> = LazyLock::new(|| {
-        ["a", "b"].map(|name| {
-            let path = std::env::temp_dir().join(format!("tidemark-log-reader-{}-{name}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            path
-        })
-    });
-    FOLDERS.to_vec()
+    let folder = |name: &str| {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    };
+    ["spill-a", "spill-b"].map(folder).to_vec()
 }
