@@ -62,9 +62,18 @@ fn a_commit_that_waits_for_a_standby_is_in_no_page_and_comes_from_the_log() {
     barrier(&server, LONG).unwrap();
     server.psql("alter system set synchronous_standby_names = 'nobody'");
     server.psql("select pg_reload_conf()");
+    /// Ends the wait of the writer, also where the test fails.
+    struct Release<'a>(&'a Server);
+    impl Drop for Release<'_> {
+        fn drop(&mut self) {
+            self.0.psql("alter system reset synchronous_standby_names");
+            self.0.psql("select pg_reload_conf()");
+        }
+    }
     std::thread::scope(|scope| {
         let (send, pid) = channel();
         let server = &server;
+        let release = Release(server);
         let writer = scope.spawn(move || {
             let mut connection = connect(server);
             let rows = connection
@@ -90,8 +99,7 @@ fn a_commit_that_waits_for_a_standby_is_in_no_page_and_comes_from_the_log() {
         let held_one = server.psql("select pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()");
         assert_eq!(held_one.trim(), "t", "and yet in the log, in front of the page's end");
         assert_eq!(with_log(server, "s", "held", page).len(), 6);
-        server.psql("alter system reset synchronous_standby_names");
-        server.psql("select pg_reload_conf()");
+        drop(release);
         writer.join().unwrap();
         barrier(server, LONG).unwrap();
     });
