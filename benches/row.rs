@@ -62,6 +62,7 @@ fn orders() -> Codec {
         ],
         key: vec![0],
         partitions: Vec::new(),
+        is_partitioned: false,
         text_order: tidemark::catalog::text_order::TextOrder::BYTES,
     };
     let declared: Vec<DeclaredColumn> = serde_json::from_str(

@@ -351,7 +351,7 @@ impl Error {
                 "Restore a newer checkpoint or savepoint, or start the job anew without its state; the slot must be used by this job alone."
             }
             ErrorKind::SlotLost { .. } => {
-                "Start the job anew without its state; raise max_slot_wal_keep_size, and do not drop the slot while a state needs it."
+                "Start the job anew without its state; raise max_slot_wal_keep_size, do not drop the slot while a state needs it, and carry it over where a standby takes the primary's place, which does not have it by itself."
             }
             ErrorKind::SlotUnreserved { .. } => {
                 "Let the job catch up, or raise max_slot_wal_keep_size; look for what slows the job down."

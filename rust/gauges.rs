@@ -115,7 +115,7 @@ pub const TRANSACTIONS_SPILLED: Gauge = Gauge {
 pub const ARCHIVE_HEADROOM: Gauge = Gauge {
     name: "archiveHeadroomBytes",
     owner: Owner::Reader,
-    doc: "Bytes of kept log files before the one that a restart from the newest completed checkpoint would begin with: what may be deleted before that is lost; -1 before the log is read.",
+    doc: "Bytes of kept log files before the one that a restart from the newest completed checkpoint would begin with: what may be deleted before that is lost; -1 before the log is read. Of a slot: bytes of log that may be written before the server may take some of its log away; -1 without `max_slot_wal_keep_size`.",
 };
 
 /// [`GAUGES`]

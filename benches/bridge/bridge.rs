@@ -132,6 +132,7 @@ fn codec() -> Codec {
             .into(),
         key: vec![0],
         partitions: Vec::new(),
+        is_partitioned: false,
         text_order: tidemark::catalog::text_order::TextOrder::BYTES,
     };
     let declared: Vec<DeclaredColumn> = serde_json::from_str(

@@ -47,7 +47,11 @@ fn describe(
     version: Option<TableVersion>,
 ) -> Result<Table> {
     let missing = || ErrorKind::Catalog("there is no such table, or the user may not read it".into());
-    let TableVersion { object_id, version } = version.ok_or_else(missing)?;
+    let TableVersion {
+        object_id,
+        version,
+        is_partitioned,
+    } = version.ok_or_else(missing)?;
     let marks = marks(connection, dialect, object_id)?;
     let columns = columns(connection, dialect, name, &marks)?;
     if columns.is_empty() {
@@ -61,6 +65,7 @@ fn describe(
         name: Arc::new(name.clone()),
         object_id,
         version,
+        is_partitioned,
         columns,
         key,
         partitions: partitions(connection, dialect, object_id)?,
@@ -78,7 +83,9 @@ fn describe(
 pub fn version(connection: &mut Connection, dialect: &dyn Dialect, name: &TableName) -> Result<Option<TableVersion>> {
     let query = dialect.table(name);
     let rows = connection.rows(&query.sql, &query.columns)?;
-    Ok(rows.first().and_then(|row| versioned(row.get(2)?, row.get(3)?)))
+    Ok(rows
+        .first()
+        .and_then(|row| versioned(dialect, row.get(2)?, row.get(3)?)))
 }
 
 /// Which of the tables with these numbers there are now, and in which shape.
@@ -90,7 +97,10 @@ pub fn versions(connection: &mut Connection, dialect: &dyn Dialect, object_ids: 
     for some in object_ids.chunks(IN_A_QUESTION) {
         let query = dialect.versions(some);
         let rows = connection.rows(&query.sql, &query.columns)?;
-        all.extend(rows.iter().filter_map(|row| versioned(row.first()?, row.get(1)?)));
+        all.extend(
+            rows.iter()
+                .filter_map(|row| versioned(dialect, row.first()?, row.get(1)?)),
+        );
     }
     Ok(all)
 }
@@ -98,11 +108,13 @@ pub fn versions(connection: &mut Connection, dialect: &dyn Dialect, object_ids: 
 /// Tables in one question at most.
 const IN_A_QUESTION: usize = 500;
 
-fn versioned(object_id: &Field, info: &Field) -> Option<TableVersion> {
+fn versioned(dialect: &dyn Dialect, object_id: &Field, described: &Field) -> Option<TableVersion> {
+    let described = described.int().unwrap_or_default();
     Some(TableVersion {
         object_id: object_id.int()? as u64,
         // The version is the number's low four bytes.
-        version: info.int().unwrap_or_default() as u32,
+        version: described as u32,
+        is_partitioned: dialect.is_partitioned(described),
     })
 }
 

@@ -11,7 +11,7 @@ pub mod text_order;
 
 use std::sync::Arc;
 
-pub use crate::dialect::page::KeyColumn;
+pub use crate::dialect::page::{KeyColumn, TableRows};
 pub use crate::dialect::{ColumnType, IntervalField};
 pub use find::{Found, find};
 pub use load::{load, version, versions};
@@ -27,6 +27,8 @@ pub struct TableVersion {
     pub object_id: u64,
     /// The number of its shape.
     pub version: u32,
+    /// As [`Table::is_partitioned`].
+    pub is_partitioned: bool,
 }
 
 impl TableVersion {
@@ -35,6 +37,7 @@ impl TableVersion {
         TableVersion {
             object_id: table.object_id,
             version: table.version,
+            is_partitioned: table.is_partitioned,
         }
     }
 }
@@ -56,6 +59,8 @@ pub struct Table {
     pub text_order: TextOrder,
     /// Its partitions, of all levels: tables of the dictionary, but none of their own; the log may name either.
     pub partitions: Vec<Partition>,
+    /// Whether its rows lie in its partitions alone, as far as the dictionary says.
+    pub is_partitioned: bool,
 }
 
 /// A partition of a table.
@@ -68,6 +73,14 @@ pub struct Partition {
 }
 
 impl Table {
+    /// Its rows, as statements name them.
+    pub fn rows(&self) -> TableRows<'_> {
+        TableRows {
+            name: &self.name,
+            of_parts: self.is_partitioned,
+        }
+    }
+
     /// The key's columns as statements have them, in the key's order.
     pub fn key_columns(&self) -> Vec<KeyColumn<'_>> {
         let columns = self.key.iter().map(|&column| &self.columns[column]);

@@ -372,7 +372,7 @@ pub const OPTIONS: &[OptionSpec] = &[
             max: 3_600_000,
         },
         default: Default::Number(30_000),
-        doc: "How long to wait for a connection.",
+        doc: "How long to wait for a connection, and for a slot that another session, dead perhaps, still reads.",
     },
     OptionSpec {
         name: "connect.max-retries",
@@ -434,9 +434,10 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "slot.drop-on-stop",
         of: Of::Slots,
         kind: OptionKind::Flag,
-        default: Default::Flag(false),
-        doc: "Whether the slot is dropped when the job's enumerator ends, at a fail-over of the JobManager too: no checkpoint can be \
-              restored then. For tests.",
+        default: Default::Described("`true` where `scan.startup.mode` = `snapshot`, else `false`"),
+        doc: "Whether the slot is dropped, and its publication if `publication.name` is not set, when the job ends, is cancelled or \
+              fails for good: no checkpoint and no savepoint of it can be restored then. It stays where the job's end is an error \
+              after which Flink may restart it.",
     },
     OptionSpec {
         name: "decoding.plugin.name",
@@ -451,7 +452,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         kind: OptionKind::Text,
         default: Default::Described("`tidemark_` and the slot's name"),
         doc: "The publication that `pgoutput` reads. It is made for the captured tables where it is not there, and gets those of them \
-              that it lacks; with `test_decoding` there is none.",
+              that it lacks; rows of other tables in it are passed over. `test_decoding` has none.",
     },
     OptionSpec {
         name: "ddl.capture",

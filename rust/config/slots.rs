@@ -14,12 +14,14 @@ pub struct SlotConfig {
     pub database: String,
     /// `slot.name`
     pub name: String,
-    /// `slot.drop-on-stop`
+    /// `slot.drop-on-stop`; without it that of a bounded job goes.
     pub drop_on_stop: bool,
     /// `decoding.plugin.name`; without it the first that the server has.
     pub plugin: Option<String>,
     /// `publication.name`
     pub publication: String,
+    /// Nobody named the publication: it is of this slot alone.
+    pub publication_is_own: bool,
     /// `scan.lsn-commit.checkpoints-num-delay`
     pub confirm_delay: usize,
     /// `ddl.capture` and `ddl.table`
@@ -58,6 +60,8 @@ impl DdlCapture {
 
 const NAME: &str = "slot.name";
 const LONGEST: usize = 63;
+const PLUGIN: &str = "decoding.plugin.name";
+const PUBLICATION: &str = "publication.name";
 
 pub(super) fn slots(options: &Options) -> Result<SlotConfig> {
     let name = options.text(NAME)?;
@@ -67,12 +71,22 @@ pub(super) fn slots(options: &Options) -> Result<SlotConfig> {
             format!("is '{name}'; a slot's name has lower-case letters, digits and underscores, {LONGEST} at most");
         return Err(refuse(NAME, reason));
     }
-    let publication = options.optional_text("publication.name")?;
+    let publication = options.optional_text(PUBLICATION)?;
+    let plugin = options.optional_text(PLUGIN)?;
+    if let Some(plugin) = plugin
+        .as_deref()
+        .filter(|plugin| publication.is_some() && *plugin != "pgoutput")
+    {
+        let reason = format!("means something only where {PLUGIN} = 'pgoutput'; it is '{plugin}'");
+        return Err(refuse(PUBLICATION, reason));
+    }
+    let is_bounded = options.says("scan.startup.mode", "snapshot")?;
     Ok(SlotConfig {
         database: options.text("database-name")?,
+        publication_is_own: publication.is_none(),
         publication: publication.unwrap_or_else(|| format!("tidemark_{name}")),
-        drop_on_stop: options.flag("slot.drop-on-stop")?,
-        plugin: options.optional_text("decoding.plugin.name")?,
+        drop_on_stop: options.flag_or("slot.drop-on-stop", is_bounded)?,
+        plugin,
         confirm_delay: options.integer("scan.lsn-commit.checkpoints-num-delay")? as usize,
         ddl: ddl(options)?,
         name,

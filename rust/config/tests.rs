@@ -296,7 +296,22 @@ fn options_of_slots_are_those_connectors_alone() {
         (slot.publication.as_str(), slot.plugin, slot.confirm_delay),
         ("tidemark_orders_1", None, 3)
     );
-    assert!(!slot.drop_on_stop);
+    assert!(!slot.drop_on_stop && slot.publication_is_own);
+    let named = slots(&[("publication.name", "p"), ("decoding.plugin.name", "pgoutput")]).unwrap();
+    let named = named.slot.unwrap();
+    assert_eq!((named.publication.as_str(), named.publication_is_own), ("p", false));
+    let of_two = slots(&[("publication.name", "p"), ("decoding.plugin.name", "test_decoding")]);
+    let error = of_two.unwrap_err().to_string();
+    assert!(
+        error.contains("option 'publication.name': means something only where decoding.plugin.name = 'pgoutput'"),
+        "{error}"
+    );
+    let bounded = ("scan.startup.mode", "snapshot");
+    assert!(slots(&[bounded]).unwrap().slot.unwrap().drop_on_stop);
+    let mut kept = minimal_of(Of::Slots);
+    kept["options"]["scan.startup.mode"] = "snapshot".into();
+    kept["options"]["slot.drop-on-stop"] = false.into();
+    assert!(!Config::from_json(&kept.to_string()).unwrap().slot.unwrap().drop_on_stop);
     for (connector, port) in [("postgres-slot-cdc", 5432), ("kingbase-cdc", 54321)] {
         let mut json = minimal_of(Of::Slots);
         json["connector"] = connector.into();

@@ -74,12 +74,18 @@ impl Options {
 
     pub(super) fn flag(&self, name: &str) -> Result<bool> {
         match (self.0.get(name), spec(name)?.default) {
-            (None, Default::Flag(default)) => Ok(default),
+            (None, Default::Flag(default)) => self.flag_or(name, default),
             (None, _) => Err(no_such(name)),
-            (Some(value), _) => value
-                .as_bool()
-                .ok_or_else(|| refuse(name, "must be true or false".into())),
+            (Some(_), _) => self.flag_or(name, false),
         }
+    }
+
+    /// The same where what holds without it depends on other options.
+    pub(super) fn flag_or(&self, name: &str, default: bool) -> Result<bool> {
+        self.0.get(name).map_or(Ok(default), |value| {
+            let flag = value.as_bool();
+            flag.ok_or_else(|| refuse(name, "must be true or false".into()))
+        })
     }
 
     /// Whether the user set an option.

@@ -2,26 +2,27 @@
 
 mod ddl;
 mod setup;
+mod survey;
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::config::{Config, DdlCapture, SlotConfig, StartupMode};
+use crate::config::{Config, SlotConfig};
 use crate::database::connections::Connections;
+use crate::database::slots::survey::Surveyed;
 use crate::database::tables::{Tables, listed};
 use crate::dialect::Endpoint;
 use crate::dialect::postgres::{Brand, Postgres, connection};
-use crate::dialect::slots::{Names, Statements, lsn};
+use crate::dialect::slots::{Names, Statements};
 use crate::enumerator::survey::{Survey, Surveyor};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::log::decoding::confirm::Confirmer;
 use crate::log::decoding::control::Connect;
 use crate::log::decoding::reader::{Settings, SlotReader};
 use crate::log::decoding::session::SlotSettings;
 use crate::log::decoding::slot;
-use crate::log::{FragmentLimit, LogReader, LogStart, Opening, Patience};
-use crate::odbc::{Connection, ConnectionSettings, Field};
-use crate::offset::Offset;
+use crate::log::{FragmentLimit, LogReader, Opening, Patience};
+use crate::odbc::{Connection, ConnectionSettings};
 use crate::position::{Incarnation, Lsn, Position, Scn};
 use crate::reader::capture::{Capture, Connector};
 use crate::row::RowCodec;
@@ -29,7 +30,7 @@ use crate::snapshot::barrier::Barrier;
 use crate::snapshot::exact::{ExactPages, ExactRounds};
 use crate::snapshot::page::RoundLimits;
 use crate::snapshot::{PageRounds, PageSource};
-use crate::split::{Chunk, Key, TableName};
+use crate::split::TableName;
 use crate::stop::{RealClock, Stop, Stopped};
 use crate::unavailable::Completion;
 
@@ -49,11 +50,8 @@ const BARRIER_PATIENCE: Patience = Patience {
     pause: Duration::from_millis(20),
 };
 
-/// How long a session that died may hold the slot's copy.
-const COPY_PATIENCE: Patience = Patience {
-    limit: Duration::from_secs(30),
-    pause: Duration::from_millis(100),
-};
+/// How often a slot that another session uses is asked for.
+const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long the log may take to become durable up to where a page has seen it.
 const DURABLE_PATIENCE: Patience = Patience {
@@ -111,6 +109,14 @@ impl SlotDatabase {
     fn opener(&self) -> Connect {
         let connections = self.connections.clone();
         Arc::new(move || connections.open())
+    }
+
+    /// How long a session that died may hold the slot's copy.
+    fn copy_patience(&self) -> Patience {
+        Patience {
+            limit: self.config.connect_timeout,
+            pause: BUSY_PAUSE,
+        }
     }
 
     fn clock(&self) -> RealClock {
@@ -173,8 +179,11 @@ impl Surveyor for Arc<SlotDatabase> {
             statements,
             tables,
             incarnation: Incarnation::default(),
+            drops: false,
         };
         surveyed.prepare(state.is_none())?;
+        surveyed.warn();
+        surveyed.drops = self.slot.drop_on_stop;
         Ok(Box::new(surveyed))
     }
 
@@ -228,15 +237,19 @@ impl Capture for Captured {
 
     fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
         let (config, slot) = (&self.database.config, &self.database.slot);
+        let names = self.tables.names().to_vec();
+        let statements = Statements::new(self.dialect.names().clone());
+        let exclusive = setup::is_exclusive(self.tables.connection(), &statements, slot, &names)
+            .map_err(|error| error.doing("looking at the publication"))?;
         let settings = Settings {
             slot: SlotSettings {
                 slot: slot.name.clone(),
                 publications: vec![slot.publication.clone()],
-                exclusive: true,
+                exclusive,
                 ddl_table: slot.ddl.table(),
                 look_every: LOOK_EVERY,
                 batch_changes: CALL_CHANGES,
-                patience: COPY_PATIENCE,
+                patience: self.database.copy_patience(),
             },
             fragment: FragmentLimit {
                 rows: config.log.fragment_rows,
@@ -268,159 +281,5 @@ impl Capture for Captured {
             DURABLE_PATIENCE,
             clock,
         )))
-    }
-}
-
-struct Surveyed {
-    database: Arc<SlotDatabase>,
-    dialect: Arc<Postgres>,
-    statements: Statements,
-    tables: Tables,
-    incarnation: Incarnation,
-}
-
-impl Surveyed {
-    /// Makes what is missing: the publication before the slot, since a slot sees no publication that is younger than itself. A
-    /// job that goes on has all but what its options say anew of DDL statements.
-    fn prepare(&mut self, is_new: bool) -> Result<()> {
-        let slot = &self.database.slot;
-        let mut names: Vec<TableName> = match is_new {
-            true => self.tables.names().iter().map(|name| (**name).clone()).collect(),
-            false => Vec::new(),
-        };
-        let connection = self.tables.connection();
-        let query = self.statements.system_identifier();
-        let rows = connection.rows(&query.sql, &query.columns)?;
-        let number = rows.first().and_then(|row| row.first()).and_then(Field::int);
-        let unknown = || ErrorKind::Internal("the server does not say which log it has".into());
-        self.incarnation = Incarnation(number.ok_or_else(unknown)? as u64);
-        if slot.ddl == DdlCapture::Own {
-            ddl::install(connection, &self.statements)?;
-        }
-        names.extend(slot.ddl.table());
-        if names.is_empty() {
-            return Ok(());
-        }
-        let found = slot::status(connection, &self.statements, &slot.name)?;
-        let plugin = match &found {
-            Some(found) => found.plugin.clone().unwrap_or_default(),
-            // Whoever needs it will say that it is gone.
-            None if !is_new => return Ok(()),
-            None => setup::plugin(&self.database, &self.dialect, &self.statements)?,
-        };
-        let mut published = false;
-        if plugin == "pgoutput" {
-            published = setup::publish(connection, (&self.dialect, &self.statements), &slot.publication, &names)?;
-        }
-        let Some(found) = found else {
-            slot::create(connection, &self.statements, &slot.name, &plugin)?;
-            log::info!("slot '{}' was made with output plugin {plugin}", slot.name);
-            return Ok(());
-        };
-        // What stands in front of a publication cannot be read with it any more, and a job that begins anew needs none of
-        // it.
-        if is_new && published && self.database.config.startup != StartupMode::Log(LogStart::Committed) {
-            slot::advance(connection, &self.statements, &slot.name, found.log_end)?;
-        }
-        Ok(())
-    }
-
-    fn barrier(&mut self) -> Result<Position> {
-        let connection = self.database.connections.open()?;
-        let mut barrier = Barrier::new(connection, self.dialect.clone(), BARRIER_PATIENCE);
-        let from = barrier.pass(&mut self.database.clock())?;
-        log::info!("the log phase will begin at LSN {}", lsn(from));
-        Ok(Position::before(Scn(from.0)))
-    }
-
-    /// Where the slot stands.
-    fn confirmed(&mut self) -> Result<Lsn> {
-        let name = &self.database.slot.name;
-        let found = slot::status(self.tables.connection(), &self.statements, name)?;
-        let lost = |reason: &str| {
-            Error::from(ErrorKind::SlotLost {
-                slot: name.clone(),
-                reason: reason.into(),
-            })
-        };
-        let found = found.ok_or_else(|| lost("there is no such slot"))?;
-        found.check_lost(name)?;
-        found
-            .confirmed
-            .ok_or_else(|| lost("it does not say where it stands (confirmed_flush_lsn is NULL)"))
-    }
-}
-
-impl Survey for Surveyed {
-    fn tables(&self) -> Vec<TableName> {
-        self.tables.names().iter().map(|name| (**name).clone()).collect()
-    }
-
-    fn incarnation(&self) -> Incarnation {
-        self.incarnation
-    }
-
-    fn check_kept(&mut self, needed: Scn) -> Result<()> {
-        let confirmed = self.confirmed()?;
-        if confirmed.0 > needed.0 {
-            return Err(ErrorKind::SlotAhead {
-                slot: self.database.slot.name.clone(),
-                confirmed: lsn(confirmed),
-                needed: lsn(Lsn(needed.0)),
-            }
-            .into());
-        }
-        Ok(())
-    }
-
-    fn start_of_snapshot(&mut self) -> Result<Option<Position>> {
-        self.barrier().map(Some)
-    }
-
-    fn start_of_log(&mut self, start: LogStart) -> Result<Offset> {
-        let position = match start {
-            LogStart::Latest => self.barrier()?,
-            LogStart::Committed => Position::before(Scn(self.confirmed()?.0)),
-            LogStart::At(scn) => {
-                let confirmed = self.confirmed()?;
-                if scn.0 < confirmed.0 {
-                    let reason = format!(
-                        "is {}, which lies in front of where slot '{}' stands ({}): it was made later, or its log was read",
-                        lsn(Lsn(scn.0)),
-                        self.database.slot.name,
-                        lsn(confirmed)
-                    );
-                    return Err(ErrorKind::Option {
-                        option: "scan.startup.specific-offset.lsn".into(),
-                        reason,
-                    }
-                    .into());
-                }
-                Position::before(scn)
-            }
-            LogStart::Earliest | LogStart::Time(_) => {
-                return Err(ErrorKind::Internal("slots have no such start".into()).into());
-            }
-        };
-        Ok(Offset::starting(self.incarnation, position.scn, position))
-    }
-
-    fn cut(&mut self, table: &TableName, lower: Option<&Key>) -> Result<Vec<Chunk>> {
-        self.tables.cut(table, lower)
-    }
-}
-
-impl Drop for Surveyed {
-    fn drop(&mut self) {
-        if !self.database.slot.drop_on_stop {
-            return;
-        }
-        // Those of the job were cancelled.
-        let dropped = Connection::open(&self.database.settings)
-            .and_then(|mut connection| slot::drop_slot(&mut connection, &self.statements, &self.database.slot.name));
-        match dropped {
-            Ok(()) => log::info!("slot '{}' was dropped", self.database.slot.name),
-            Err(error) => log::warn!("slot '{}' could not be dropped: {error}", self.database.slot.name),
-        }
     }
 }

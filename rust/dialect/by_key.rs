@@ -1,13 +1,13 @@
 //! The statement that reads rows by their keys: the same in every database but for quoting.
 
+use crate::dialect::page::TableRows;
 use crate::dialect::{Dialect, Literal};
-use crate::split::TableName;
 
 /// Rows to read.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyedRequest<'a> {
     /// The table.
-    pub table: &'a TableName,
+    pub table: TableRows<'a>,
     /// The columns that are wanted, as [`Dialect::push_selected`] writes them.
     pub columns: &'a [String],
     /// The key's columns, in the key's order.
@@ -21,7 +21,7 @@ pub fn rows_with_keys(dialect: &dyn Dialect, request: &KeyedRequest<'_>) -> Stri
     let mut out = String::from("SELECT ");
     out.push_str(&request.columns.join(", "));
     out.push_str(" FROM ");
-    dialect.push_table(request.table, &mut out);
+    dialect.push_rows(request.table, &mut out);
     out.push_str(" WHERE ");
     match request.key {
         [column] => {
@@ -53,6 +53,7 @@ pub fn rows_with_keys(dialect: &dyn Dialect, request: &KeyedRequest<'_>) -> Stri
 mod tests {
     use super::*;
     use crate::dialect::dameng::Dameng;
+    use crate::split::TableName;
 
     #[test]
     fn rows_are_asked_for_by_one_column_or_several() {
@@ -65,7 +66,10 @@ mod tests {
             rows_with_keys(
                 &Dameng,
                 &KeyedRequest {
-                    table: &table,
+                    table: TableRows {
+                        name: &table,
+                        of_parts: false,
+                    },
                     columns: &["\"ID\"".into(), "\"BODY\"".into()],
                     key,
                     keys,

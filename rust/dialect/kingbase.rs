@@ -21,4 +21,5 @@ pub const KINGBASE: Brand = Brand {
         "xlog_record_read",
         "dbms_sql",
     ],
+    has_other_bytes: true,
 };

@@ -114,6 +114,11 @@ pub trait Dialect: fmt::Debug + Send + Sync {
         self.push_name(&table.name, out);
     }
 
+    /// Appends a table as its rows are read: those of tables that inherit from it are not its own.
+    fn push_rows(&self, table: page::TableRows<'_>, out: &mut String) {
+        self.push_table(table.name, out);
+    }
+
     /// Appends a literal.
     fn push_literal(&self, literal: &Literal, out: &mut String);
 
@@ -152,6 +157,13 @@ pub trait Dialect: fmt::Debug + Send + Sync {
     /// count its shapes, for one exact table: text, text, integer, integer. No row if there is no such table or the user
     /// may not see it.
     fn table(&self, table: &TableName) -> Query;
+
+    /// Whether the last number of [`Dialect::table`] says that the table's rows lie in its partitions alone; no where that
+    /// makes no difference.
+    fn is_partitioned(&self, described: i64) -> bool {
+        let _ = described;
+        false
+    }
 
     /// The last two numbers of [`Dialect::table`] for those of the tables with these numbers that there are.
     fn versions(&self, object_ids: &[u64]) -> Query;

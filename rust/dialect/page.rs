@@ -70,6 +70,15 @@ impl<'a> Bounds<'a> {
     }
 }
 
+/// A table as its rows are read.
+#[derive(Clone, Copy, Debug)]
+pub struct TableRows<'a> {
+    /// Its name.
+    pub name: &'a TableName,
+    /// They lie in its partitions; else those of tables below it are not its own.
+    pub of_parts: bool,
+}
+
 /// A column of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyColumn<'a> {
@@ -94,7 +103,7 @@ pub struct KeyIndex {
 #[derive(Clone, Copy, Debug)]
 pub struct PageRequest<'a> {
     /// The table.
-    pub table: &'a TableName,
+    pub table: TableRows<'a>,
     /// The columns that are wanted, as [`Dialect::push_selected`] writes them.
     pub columns: &'a [String],
     /// The key's columns, in the key's order.
@@ -110,13 +119,13 @@ pub fn page(dialect: &dyn Dialect, request: &PageRequest<'_>) -> String {
     let mut out = String::from("SELECT ");
     out.push_str(&request.columns.join(", "));
     push_from(dialect, request.table, request.key, &request.segment, &mut out);
-    push_order(dialect, request.table, request.key, &mut out);
+    push_order(dialect, request.table.name, request.key, &mut out);
     dialect.push_limit(request.rows, 0, &mut out);
     out
 }
 
 /// All rows of a table, in any order; columns as in [`PageRequest`].
-pub fn whole(dialect: &dyn Dialect, table: &TableName, columns: &[String]) -> String {
+pub fn whole(dialect: &dyn Dialect, table: TableRows<'_>, columns: &[String]) -> String {
     let mut out = String::from("SELECT ");
     out.push_str(&columns.join(", "));
     push_from_table(dialect, table, &mut out);
@@ -127,7 +136,7 @@ pub fn whole(dialect: &dyn Dialect, table: &TableName, columns: &[String]) -> St
 #[derive(Clone, Copy, Debug)]
 pub struct SortRequest<'a> {
     /// The table.
-    pub table: &'a TableName,
+    pub table: TableRows<'a>,
     /// The columns that are wanted, as [`Dialect::push_selected`] writes them.
     pub columns: &'a [String],
     /// The key's columns, in the key's order.
@@ -142,7 +151,7 @@ pub fn sorted(dialect: &dyn Dialect, request: &SortRequest<'_>) -> String {
     out.push_str(&request.columns.join(", "));
     push_from_table(dialect, request.table, &mut out);
     push_any(dialect, request, &mut out);
-    push_order(dialect, request.table, request.key, &mut out);
+    push_order(dialect, request.table.name, request.key, &mut out);
     out
 }
 
@@ -155,7 +164,7 @@ pub fn cuts(dialect: &dyn Dialect, request: &SortRequest<'_>, rows: usize, most:
         let _ = write!(out, "{column} AS {name}, ");
     }
     out.push_str("ROW_NUMBER() OVER (");
-    push_order(dialect, request.table, request.key, &mut out);
+    push_order(dialect, request.table.name, request.key, &mut out);
     out.push_str(") AS n, COUNT(*) OVER () AS c");
     push_from_table(dialect, request.table, &mut out);
     push_any(dialect, request, &mut out);
@@ -188,13 +197,13 @@ pub fn cut(dialect: &dyn Dialect, request: &PageRequest<'_>, skip: usize) -> Str
     let mut out = String::from("SELECT ");
     out.push_str(&request.columns.join(", "));
     push_from(dialect, request.table, request.key, &request.segment, &mut out);
-    push_order(dialect, request.table, request.key, &mut out);
+    push_order(dialect, request.table.name, request.key, &mut out);
     dialect.push_limit(1, skip, &mut out);
     out
 }
 
 /// How many rows a segment has.
-pub fn count(dialect: &dyn Dialect, table: &TableName, key: &[KeyColumn<'_>], segment: &Segment<'_>) -> String {
+pub fn count(dialect: &dyn Dialect, table: TableRows<'_>, key: &[KeyColumn<'_>], segment: &Segment<'_>) -> String {
     let mut out = String::from("SELECT COUNT(*)");
     push_from(dialect, table, key, segment, &mut out);
     out
@@ -210,19 +219,25 @@ fn push_order(dialect: &dyn Dialect, table: &TableName, key: &[KeyColumn<'_>], o
     }
 }
 
-fn push_from_table(dialect: &dyn Dialect, table: &TableName, out: &mut String) {
+fn push_from_table(dialect: &dyn Dialect, table: TableRows<'_>, out: &mut String) {
     out.push_str(" FROM ");
-    dialect.push_table(table, out);
+    dialect.push_rows(table, out);
 }
 
-fn push_from(dialect: &dyn Dialect, table: &TableName, key: &[KeyColumn<'_>], segment: &Segment<'_>, out: &mut String) {
+fn push_from(
+    dialect: &dyn Dialect,
+    table: TableRows<'_>,
+    key: &[KeyColumn<'_>],
+    segment: &Segment<'_>,
+    out: &mut String,
+) {
     push_from_table(dialect, table, out);
     push_conditions(dialect, table, key, segment, out);
 }
 
 fn push_conditions(
     dialect: &dyn Dialect,
-    table: &TableName,
+    table: TableRows<'_>,
     key: &[KeyColumn<'_>],
     segment: &Segment<'_>,
     out: &mut String,
@@ -231,7 +246,7 @@ fn push_conditions(
     let mut push = |column: usize, operator: &str, value: &Literal| {
         out.push_str(word);
         word = " AND ";
-        dialect.push_key(table, &key[column], out);
+        dialect.push_key(table.name, &key[column], out);
         out.push_str(operator);
         dialect.push_literal(value, out);
     };

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::dialect::page::{KeyColumn, KeyIndex};
+use crate::dialect::page::{KeyColumn, KeyIndex, TableRows};
 use crate::dialect::slots::{Names, Slots};
 use crate::dialect::{ColumnType, Dialect, DictionaryColumn, Endpoint, Literal, Query};
 use crate::odbc::{ColumnSpec, ConnectionSettings, Diagnostic, Verdict, by_sqlstate};
@@ -30,6 +30,8 @@ pub struct Brand {
     pub plugins: &'static [&'static str],
     /// Schemas of the server's own, beside those that its prefix and `information_schema` name.
     pub own_schemas: &'static [&'static str],
+    /// Types of bytes beside `bytea`, which psqlODBC does not give to who asks for bytes.
+    pub has_other_bytes: bool,
 }
 
 /// PostgreSQL itself; the driver is psqlODBC, as Debian installs it.
@@ -40,6 +42,7 @@ pub const POSTGRES: Brand = Brand {
     prefixes: &["pg_"],
     plugins: &["pgoutput", "test_decoding"],
     own_schemas: &[],
+    has_other_bytes: false,
 };
 
 /// The dialect of one server.
@@ -195,6 +198,17 @@ impl Dialect for Postgres {
         }
     }
 
+    fn is_partitioned(&self, described: i64) -> bool {
+        described >> 32 & 1 == 1
+    }
+
+    fn push_rows(&self, table: TableRows<'_>, out: &mut String) {
+        if !table.of_parts {
+            out.push_str("ONLY ");
+        }
+        self.push_table(table.name, out);
+    }
+
     fn table(&self, table: &TableName) -> Query {
         let (class, namespace) = (self.names.of("class"), self.names.of("namespace"));
         let (schema, name) = (text(&table.schema), text(&table.name));
@@ -281,6 +295,9 @@ impl Dialect for Postgres {
         if types::is_selected_as_text(kind) {
             out.push_str("::text");
         }
+        if self.brand.has_other_bytes && matches!(kind, ColumnType::Binary { .. }) {
+            out.push_str("::bytea");
+        }
     }
 
     fn column_type(&self, column: &DictionaryColumn) -> ColumnType {
@@ -303,8 +320,8 @@ impl Postgres {
     fn shape(&self) -> String {
         format!(
             "(SELECT ('x' || substr(md5(coalesce(string_agg(concat_ws(' ', a.attnum, a.attname, a.atttypid, a.atttypmod, \
-             a.attnotnull), ',' ORDER BY a.attnum), '')), 1, 8))::bit(32)::bigint FROM {} a \
-             WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)",
+             a.attnotnull), ',' ORDER BY a.attnum), '')), 1, 8))::bit(32)::bigint \
+             | ((c.relkind = 'p')::int::bigint << 32) FROM {} a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped)",
             self.names.of("attribute")
         )
     }

@@ -40,6 +40,11 @@ pub trait Slots: Dialect {
     /// row. Several questions, of which the first that does not fail is answered.
     fn system_names(&self) -> Vec<Query> {
         let prefixes = self.prefixes();
+        let of_system = |prefix: &str, column: &str| {
+            format!(
+                "{column} IN (SELECT oid FROM {prefix}namespace WHERE nspname IN ('pg_catalog', 'sys_catalog', 'sys'))"
+            )
+        };
         prefixes
             .iter()
             .map(|prefix| {
@@ -53,10 +58,12 @@ pub trait Slots: Dialect {
                 };
                 Query {
                     sql: format!(
-                        "SELECT proname::text FROM {prefix}proc WHERE {} UNION SELECT relname::text FROM {prefix}class \
-                         WHERE {} AND relkind IN ('r', 'v')",
+                        "SELECT proname::text FROM {prefix}proc WHERE {} AND {} UNION SELECT relname::text FROM {prefix}class \
+                         WHERE {} AND relkind IN ('r', 'v') AND {}",
                         like("proname"),
-                        like("relname")
+                        of_system(prefix, "pronamespace"),
+                        like("relname"),
+                        of_system(prefix, "relnamespace")
                     ),
                     columns: vec![NAME],
                 }
@@ -320,20 +327,33 @@ impl Statements {
         )
     }
 
-    /// The tables of a publication as its owner listed them (partitions only where they were named): schema and name; no
-    /// row if there is no such publication or it is empty.
+    /// The tables of a publication as its owner listed them or their schemas (partitions only where they were named): schema,
+    /// name, 1 if some of the rows are left out, 1 if some of the columns are; no row if there is no such publication or it is
+    /// empty.
     pub fn publication_tables(&self, publication: &str) -> Query {
-        Query {
-            sql: format!(
-                "SELECT n.nspname::text, c.relname::text FROM {} p JOIN {} r ON r.prpubid = p.oid \
-                 JOIN {} c ON c.oid = r.prrelid JOIN {} n ON n.oid = c.relnamespace WHERE p.pubname = {}",
-                self.of("publication"),
-                self.of("publication_rel"),
-                self.of("class"),
-                self.of("namespace"),
+        let part = |name: &str| format!("CASE WHEN row_to_json(r)->>'{name}' IS NULL THEN 0 ELSE 1 END");
+        let (of, class, namespace) = (self.of("publication"), self.of("class"), self.of("namespace"));
+        let mut sql = format!(
+            "SELECT n.nspname::text, c.relname::text, {}, {} FROM {of} p JOIN {} r ON r.prpubid = p.oid \
+             JOIN {class} c ON c.oid = r.prrelid JOIN {namespace} n ON n.oid = c.relnamespace WHERE p.pubname = {}",
+            part("prqual"),
+            part("prattrs"),
+            self.of("publication_rel"),
+            text(publication)
+        );
+        if self.names.has("publication_namespace") {
+            let _ = write!(
+                sql,
+                " UNION ALL SELECT n.nspname::text, c.relname::text, 0, 0 FROM {of} p JOIN {} s ON s.pnpubid = p.oid \
+                 JOIN {namespace} n ON n.oid = s.pnnspid JOIN {class} c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p') \
+                 WHERE p.pubname = {}",
+                self.of("publication_namespace"),
                 text(publication)
-            ),
-            columns: vec![NAME, NAME],
+            );
+        }
+        Query {
+            sql,
+            columns: vec![NAME, NAME, ColumnSpec::Int, ColumnSpec::Int],
         }
     }
 
@@ -513,6 +533,8 @@ fn push_tables(dialect: &dyn Dialect, tables: &[TableName], sql: &mut String) {
         if number > 0 {
             sql.push_str(", ");
         }
+        // Tables that inherit from it are not captured by it; a partitioned one brings its partitions all the same.
+        sql.push_str("ONLY ");
         dialect.push_table(table, sql);
     }
 }

@@ -125,7 +125,7 @@ impl PageTable {
 
     fn sql(&self, dialect: &dyn Dialect, segment: Segment<'_>, rows: usize) -> String {
         let request = PageRequest {
-            table: &self.table.name,
+            table: self.table.rows(),
             columns: &self.selected(dialect),
             key: &self.table.key_columns(),
             segment,
@@ -187,7 +187,7 @@ impl PageReader {
         let literals = |key: &Option<Key>| key.as_ref().map(|key| keys.literals(&key.0)).transpose();
         let (lower, upper) = (literals(&chunk.range.lower)?, literals(&chunk.range.upper)?);
         if !keys.is_ordered() {
-            let sql = whole(&*self.dialect, &plan.table.name, &plan.selected(&*self.dialect));
+            let sql = whole(&*self.dialect, plan.table.rows(), &plan.selected(&*self.dialect));
             reading.unordered(&mut self.connection, &sql, &mut self.values, into)?;
             return Ok(None);
         }

@@ -108,7 +108,7 @@ impl<'t> Splitter<'t> {
             upper: None,
         };
         let request = SortRequest {
-            table: &self.table.name,
+            table: self.table.rows(),
             columns: &self.selected,
             key: &self.table.key_columns(),
             segments: &bounds.segments(),
@@ -150,7 +150,7 @@ impl<'t> Splitter<'t> {
 
     fn key_behind(&self, connection: &mut Connection, segment: &Segment<'_>, skip: usize) -> Result<Option<Key>> {
         let request = PageRequest {
-            table: &self.table.name,
+            table: self.table.rows(),
             columns: &self.selected,
             key: &self.table.key_columns(),
             segment: *segment,
@@ -178,7 +178,7 @@ impl<'t> Splitter<'t> {
     }
 
     fn count(&self, connection: &mut Connection, segment: &Segment<'_>) -> Result<usize> {
-        let sql = count(self.dialect, &self.table.name, &self.table.key_columns(), segment);
+        let sql = count(self.dialect, self.table.rows(), &self.table.key_columns(), segment);
         let rows = connection.rows(&sql, &[ColumnSpec::Int])?;
         let count = rows.first().and_then(|row| row.first()).and_then(Field::int);
         count

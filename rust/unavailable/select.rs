@@ -46,7 +46,7 @@ impl KeyReader {
         let sql = rows_with_keys(
             &*self.dialect,
             &KeyedRequest {
-                table: &table.name,
+                table: table.rows(),
                 columns: &selected,
                 key: &codec.names(),
                 keys: &literals,

@@ -19,6 +19,6 @@ SELECT format('ALTER TABLE %s REPLICA IDENTITY FULL', t.relid) FROM (
 
 -- Before the slot, which the connector makes.
 SELECT format('CREATE PUBLICATION %I', :'publication') WHERE NOT EXISTS (SELECT FROM pg_publication WHERE pubname = :'publication') \gexec
-SELECT format('ALTER PUBLICATION %I ADD TABLE %I.%I', :'publication', :'schema', :'table') WHERE NOT EXISTS (
+SELECT format('ALTER PUBLICATION %I ADD TABLE ONLY %I.%I', :'publication', :'schema', :'table') WHERE NOT EXISTS (
   SELECT FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid
   WHERE p.pubname = :'publication' AND r.prrelid = format('%I.%I', :'schema', :'table')::regclass) \gexec

@@ -303,7 +303,7 @@ fn indexes(table: &Table) -> (i64, Option<String>) {
 fn is_served(table: &Table) -> bool {
     let columns = table.key_columns();
     let request = PageRequest {
-        table: &table.name,
+        table: table.rows(),
         columns: &[columns[0].name.to_owned()],
         key: &columns,
         segment: Bounds::default().segments()[0],

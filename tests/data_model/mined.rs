@@ -51,6 +51,7 @@ pub fn captured() -> Vec<CapturedTable> {
             columns: vec![column("K", integer()), column("V", integer()), column("B", large())],
             key: vec![0],
             partitions: Vec::new(),
+            is_partitioned: false,
             text_order: tidemark::catalog::text_order::TextOrder::BYTES,
         }))
     };

@@ -56,6 +56,7 @@ fn table() -> CapturedTable {
         ],
         key: vec![0],
         partitions: Vec::new(),
+        is_partitioned: false,
         text_order: tidemark::catalog::text_order::TextOrder::BYTES,
     }))
 }

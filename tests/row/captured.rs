@@ -70,6 +70,7 @@ pub fn table(columns: impl IntoIterator<Item = (String, ColumnType)>) -> Table {
             .collect(),
         key: vec![0],
         partitions: Vec::new(),
+        is_partitioned: false,
         text_order: tidemark::catalog::text_order::TextOrder::BYTES,
     }
 }

@@ -8,7 +8,7 @@ use tidemark::error::ErrorKind;
 use crate::job::Job;
 use crate::source::{PLUGINS, Source};
 use crate::support::Server;
-use crate::support::postgres::{LOGICAL, connect};
+use crate::support::postgres::LOGICAL;
 use crate::watch::Watch;
 
 /// Where statements come from.
@@ -64,7 +64,7 @@ fn events(job: &Job) -> Vec<(&str, &str)> {
 
 /// Each statement by itself, in one session.
 fn each(source: &Source, statements: &[&str]) {
-    let mut connection = connect(source.server);
+    let mut connection = source.connect();
     for statement in statements {
         connection.execute(&source.named(statement)).unwrap();
     }
@@ -121,7 +121,7 @@ fn statements_stand_among_the_rows_where_they_were_done() {
             "fly.trep_sync_ddl"
         };
         let mut expected = Vec::new();
-        let mut session = connect(source.server);
+        let mut session = source.connect();
         for (statement, event) in steps() {
             let statement = source.named(statement).replace("DDL", table);
             session.execute(&statement).unwrap();
@@ -235,7 +235,7 @@ fn what_capturing_statements_lacks_is_said_at_the_start_with_what_to_do() {
     // Once a superuser has run the script, who owns nothing of it lacks the publication alone.
     server.script("sql/kingbase/ddl_capture.sql", &[]);
     let report = refusal(&source, &by_reader);
-    let statement = "ALTER PUBLICATION \"tidemark_lacking_pgoutput\" ADD TABLE \"tidemark\".\"trep_sync_ddl\"";
+    let statement = "ALTER PUBLICATION \"tidemark_lacking_pgoutput\" ADD TABLE ONLY \"tidemark\".\"trep_sync_ddl\"";
     assert!(report.contains(statement), "{report}");
     source.run(&statement.replace('"', ""));
     let mut job = Job::start(source.config_whole("json", &by_reader), Arc::new(Watch::default()), 1).unwrap();
@@ -280,7 +280,7 @@ fn a_table_that_is_dropped_and_made_again_goes_on() {
                 job.checkpoint().unwrap();
             }
             let create = r#"create table T ("ID" bigint primary key, "W" int)"#;
-            let mut connection = connect(source.server);
+            let mut connection = source.connect();
             for statement in [
                 "insert into T values (11, 'a')",
                 "drop table T ",
@@ -369,7 +369,7 @@ fn a_text_alone_is_enough() {
         job = with_restarts(job, 6);
         let told: Vec<String> = events(&job).iter().map(|(_, v)| (*v).to_owned()).collect();
         assert_eq!(told[..told.len() - 1], statements[1..6], "{plugin}");
-        source.server.psql(&role);
+        source.run(&role);
         job.run(|job| events(job).len() == told.len() + 1).unwrap();
         let (kind, last) = *events(&job).last().unwrap();
         assert_eq!((kind, last), ("ddl", "alter table t add \"C\" int"), "{plugin}");

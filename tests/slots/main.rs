@@ -20,8 +20,11 @@ mod support;
 mod watch;
 
 mod ddl;
+mod faults;
 mod identity;
+mod publications;
 mod restarts;
 mod setup;
 mod startup;
+mod stopping;
 mod workload;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::job::Job;
-use crate::source::Source;
+use crate::source::{Place, Source};
 use crate::support::Server;
 use crate::support::postgres::LOGICAL;
 use crate::watch::Watch;
@@ -22,7 +22,7 @@ fn all_that_stands_in_the_way_is_in_one_report() {
     // A server that logs too little for slots.
     let server: &'static Server = Box::leak(Box::new(Server::start_with(&["max_replication_slots = 1"])));
     let source = Source {
-        server,
+        place: Place::Postgres(server),
         schema: "public".into(),
         plugin: "pgoutput",
     };
@@ -83,24 +83,21 @@ fn a_slot_of_another_plugin_is_refused() {
     );
 }
 
+/// F29
 #[test]
-fn a_slot_is_dropped_with_its_job_where_that_is_asked_for() {
-    let source = Source::shared("dropped", "pgoutput", 3);
-    let slots = format!(
-        "select count(*) from pg_replication_slots where slot_name = '{}'",
-        source.slot()
+fn a_plugin_that_the_server_lacks_is_refused_with_those_that_it_has() {
+    let source = Source::face("lacks", 3);
+    let report = refusal(&source, &[("decoding.plugin.name", json!("pgoutput"))]);
+    assert!(
+        report.contains(
+            "option 'decoding.plugin.name': is 'pgoutput', which the server does not have; it has test_decoding"
+        ),
+        "{report}"
     );
-    for (drops, left) in [(false, "1"), (true, "0")] {
-        let mut job = Job::start(
-            source.config(&[("slot.drop-on-stop", json!(drops))]),
-            Arc::new(Watch::default()),
-            1,
-        )
-        .unwrap();
-        job.run_to_stream().unwrap();
-        drop(job);
-        assert_eq!(source.ask(&slots), left);
-    }
+    assert_eq!(
+        source.ask("select count(*) from pg_replication_slots where slot_name like 'lacks%'"),
+        "0"
+    );
 }
 
 /// What the DBA's script gives is enough, and can be given twice.
@@ -108,7 +105,7 @@ fn a_slot_is_dropped_with_its_job_where_that_is_asked_for() {
 fn the_setup_script_is_all_that_a_job_needs() {
     let server: &'static Server = Box::leak(Box::new(Server::start_with(LOGICAL)));
     let source = Source {
-        server,
+        place: Place::Postgres(server),
         schema: "shop".into(),
         plugin: "pgoutput",
     };

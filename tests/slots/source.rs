@@ -1,17 +1,32 @@
-//! A captured table of a PostgreSQL server, and how a job finds it.
+//! A captured table of a PostgreSQL server or of the face of KingbaseES, and how a job finds it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tidemark::config::Config;
+use tidemark::dialect::Endpoint;
+use tidemark::dialect::kingbase::KINGBASE;
+use tidemark::dialect::postgres::connection;
+use tidemark::odbc::{Connection, Secret};
 
-use crate::support::Server;
-use crate::support::postgres::shared;
+use crate::support::postgres::{connect, shared};
+use crate::support::stand_in::StandIn;
+use crate::support::{DRIVER, Server};
+
+/// Where the table is.
+#[derive(Clone, Copy)]
+pub enum Place {
+    /// PostgreSQL.
+    Postgres(&'static Server),
+    /// A server where nothing begins with `pg_`.
+    Kingbase(&'static StandIn),
+}
 
 /// A table `t` of `id` and `v` in a schema of its own, which names the slot too.
 pub struct Source {
-    pub server: &'static Server,
+    pub place: Place,
     pub schema: String,
     pub plugin: &'static str,
 }
@@ -27,28 +42,89 @@ impl Source {
 
     /// The same on another server.
     pub fn on(server: &'static Server, schema: &str, plugin: &'static str, rows: u64) -> Source {
-        let source = Source {
-            server,
-            schema: format!("{schema}_{plugin}"),
-            plugin,
-        };
-        source.run(&format!("create schema {}", source.schema));
-        source.run(r#"create table T ("ID" bigint primary key, "V" text not null); "#);
-        source.run("alter table T replica identity full");
-        source.run(&format!(
-            "insert into T select g, 'v' from generate_series(1, {rows}) g"
-        ));
-        source
+        Source::made(
+            Source {
+                place: Place::Postgres(server),
+                schema: format!("{schema}_{plugin}"),
+                plugin,
+            },
+            rows,
+        )
     }
 
-    /// Runs statements; `T` stands for the table.
+    /// The same on the face of KingbaseES, with types of the Oracle mode.
+    pub fn face(schema: &str, rows: u64) -> Source {
+        static FACE: OnceLock<StandIn> = OnceLock::new();
+        Source::made(
+            Source {
+                place: Place::Kingbase(FACE.get_or_init(StandIn::face)),
+                schema: format!("{schema}_face"),
+                plugin: "test_decoding",
+            },
+            rows,
+        )
+    }
+
+    /// One of each kind.
+    pub fn of_each_kind(schema: &str, rows: u64) -> impl Iterator<Item = Source> {
+        let plugins = PLUGINS.map(|plugin| (schema.to_owned(), Some(plugin)));
+        let all = plugins.into_iter().chain([(schema.to_owned(), None)]);
+        all.map(move |(schema, plugin)| match plugin {
+            Some(plugin) => Source::shared(&schema, plugin, rows),
+            None => Source::face(&schema, rows),
+        })
+    }
+
+    fn made(self, rows: u64) -> Source {
+        self.run(&format!("create schema {}", self.schema));
+        let (id, v) = match self.place {
+            Place::Postgres(_) => ("bigint", "text"),
+            Place::Kingbase(_) => ("number(18)", "varchar2(8000)"),
+        };
+        self.run(&format!(r#"create table T ("ID" {id} primary key, "V" {v} not null)"#));
+        self.run("alter table T replica identity full");
+        self.run(&format!(
+            "insert into T select g, 'v' from generate_series(1, {rows}) g"
+        ));
+        self
+    }
+
+    /// Runs statements; `T` stands for the table, and names of the system are PostgreSQL's.
     pub fn run(&self, sql: &str) -> String {
-        self.server.psql(&self.named(sql))
+        match self.place {
+            Place::Postgres(server) => server.psql(&self.named(sql)),
+            Place::Kingbase(face) => face.psql(&self.named(sql)),
+        }
     }
 
     /// The same for a session of one's own.
     pub fn named(&self, sql: &str) -> String {
-        sql.replace(" T ", &format!(" {}.t ", self.schema))
+        let sql = sql.replace(" T ", &format!(" {}.t ", self.schema));
+        match self.place {
+            Place::Postgres(_) => sql,
+            Place::Kingbase(_) => sql.replace("pg_", "sys_"),
+        }
+    }
+
+    /// A session of the tables' owner.
+    pub fn connect(&self) -> Connection {
+        match self.place {
+            Place::Postgres(server) => connect(server),
+            Place::Kingbase(face) => {
+                let endpoint = Endpoint {
+                    hostname: face.value("HOST").into(),
+                    port: face.value("PORT").parse().unwrap(),
+                    database: Some(face.value("DATABASE").into()),
+                    username: face.value("ADMIN").into(),
+                    password: Secret::new(face.value("ADMIN_PASSWORD")),
+                    connect_timeout: Duration::from_secs(30),
+                    statement_timeout: Some(Duration::from_secs(300)),
+                    driver: Some(DRIVER.into()),
+                    attributes: Vec::new(),
+                };
+                Connection::open(&connection(&KINGBASE, &endpoint)).unwrap()
+            }
+        }
     }
 
     /// The table.
@@ -104,17 +180,30 @@ impl Source {
         columns: Option<Value>,
     ) -> tidemark::error::Result<Arc<Config>> {
         let mut all = Map::new();
-        for (name, value) in [
-            ("hostname", json!(self.server.host())),
-            ("username", json!("capture")),
-            ("password", json!("not asked for")),
-            ("database-name", json!("postgres")),
+        let place = match self.place {
+            Place::Postgres(server) => vec![
+                ("hostname", json!(server.host())),
+                ("username", json!("capture")),
+                ("password", json!("not asked for")),
+                ("database-name", json!("postgres")),
+            ],
+            Place::Kingbase(face) => vec![
+                ("hostname", json!(face.value("HOST"))),
+                ("port", json!(face.value("PORT").parse::<u16>().unwrap())),
+                ("username", json!(face.value("USER"))),
+                ("password", json!(face.value("PASSWORD"))),
+                ("database-name", json!(face.value("DATABASE"))),
+                ("odbc.driver", json!(DRIVER)),
+            ],
+        };
+        let usual = [
             ("schema-name", json!(self.schema)),
             ("table-name", json!("t")),
             ("slot.name", json!(self.slot())),
             ("decoding.plugin.name", json!(self.plugin)),
             ("scan.incremental.snapshot.chunk.size", json!(10)),
-        ] {
+        ];
+        for (name, value) in place.into_iter().chain(usual) {
             all.insert(name.to_owned(), value);
         }
         for (name, value) in options {
@@ -124,7 +213,10 @@ impl Source {
             };
         }
         let mut json = json!({
-            "connector": "postgres-slot-cdc",
+            "connector": match self.place {
+                Place::Postgres(_) => "postgres-slot-cdc",
+                Place::Kingbase(_) => "kingbase-cdc",
+            },
             "options": all,
             "checkpointing": "aligned",
             "form": form,

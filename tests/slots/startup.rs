@@ -6,7 +6,7 @@ use serde_json::json;
 use tidemark::error::ErrorKind;
 
 use crate::job::Job;
-use crate::source::{PLUGINS, Source};
+use crate::source::Source;
 use crate::watch::Watch;
 
 fn start(source: &Source, mode: &str) -> Job {
@@ -19,9 +19,8 @@ fn start(source: &Source, mode: &str) -> Job {
 }
 
 #[test]
-fn rows_and_changes_come_once_with_both_plugins() {
-    for plugin in PLUGINS {
-        let source = Source::shared("first", plugin, 35);
+fn rows_and_changes_come_once_with_every_plugin_and_where_nothing_begins_with_pg() {
+    for source in Source::of_each_kind("first", 35) {
         let mut job = start(&source, "initial");
         job.run_to_stream().unwrap();
         assert_eq!(job.sink.snapshot_rows(), 35);
@@ -43,8 +42,13 @@ fn a_bounded_job_has_the_rows_of_its_points_and_ends() {
 
 #[test]
 fn the_log_alone_from_now_from_the_slot_or_from_a_place() {
-    let source = Source::shared("starts", "pgoutput", 3);
-    let mut latest = start(&source, "latest-offset");
+    for source in Source::of_each_kind("starts", 3) {
+        starts_in_the_log(&source);
+    }
+}
+
+fn starts_in_the_log(source: &Source) {
+    let mut latest = start(source, "latest-offset");
     latest.run_to_stream().unwrap();
     let place = source.ask("select pg_current_wal_insert_lsn()");
     source.run("insert into T values (10, 'a')");
@@ -52,7 +56,7 @@ fn the_log_alone_from_now_from_the_slot_or_from_a_place() {
     assert_eq!(latest.sink.streamed(), [("+I", 10, "a")]);
     drop(latest);
     source.run("insert into T values (11, 'b')");
-    let mut committed = start(&source, "committed-offset");
+    let mut committed = start(source, "committed-offset");
     committed.run(|job| job.sink.log.len() == 2).unwrap();
     assert_eq!(committed.sink.streamed(), [("+I", 10, "a"), ("+I", 11, "b")]);
     drop(committed);
@@ -74,10 +78,15 @@ fn the_log_alone_from_now_from_the_slot_or_from_a_place() {
 /// F35: what a checkpoint needs is kept, and no more than the delay asks for.
 #[test]
 fn the_slot_follows_completed_checkpoints_late_and_a_state_that_it_left_behind_is_refused() {
-    let source = Source::shared("late", "pgoutput", 3);
+    for source in Source::of_each_kind("late", 3) {
+        follows(&source);
+    }
+}
+
+fn follows(source: &Source) {
     let delay = [("scan.lsn-commit.checkpoints-num-delay", json!(1))];
     let mut job = Job::start(source.config(&delay), Arc::new(Watch::default()), 1).unwrap();
-    job.catch_up(&source).unwrap();
+    job.catch_up(source).unwrap();
     job.checkpoint().unwrap();
     let old = job.completed().clone();
     let confirmed = || {
@@ -88,7 +97,7 @@ fn the_slot_follows_completed_checkpoints_late_and_a_state_that_it_left_behind_i
     };
     let first = confirmed();
     for _ in 0..3 {
-        job.catch_up(&source).unwrap();
+        job.catch_up(source).unwrap();
         job.checkpoint().unwrap();
     }
     let waited = std::time::Instant::now();
@@ -97,7 +106,7 @@ fn the_slot_follows_completed_checkpoints_late_and_a_state_that_it_left_behind_i
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     job = job.restart(1).unwrap();
-    job.catch_up(&source).unwrap();
+    job.catch_up(source).unwrap();
     assert_eq!(job.sink.table, source.table());
     drop(job);
     let mut job = Job::open(source.config(&delay), Arc::new(Watch::default()), 1, old).unwrap();

@@ -1,4 +1,4 @@
-//! Random writers, random restarts, both plugins: the end is the table, nothing came twice.
+//! Random writers, random restarts, both plugins, the face of KingbaseES: the end is the table, nothing came twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fastrand::Rng;
 
 use crate::job::Job;
-use crate::source::{PLUGINS, Source};
-use crate::support::postgres::connect;
+use crate::source::Source;
 use crate::watch::Watch;
 
 const KEYS: u64 = 60;
@@ -49,7 +48,7 @@ fn transaction(rng: &mut Rng, name: &str) -> Vec<String> {
 }
 
 fn write(source: &Source, mut rng: Rng, name: &str, stop: &AtomicBool) {
-    let mut connection = connect(source.server);
+    let mut connection = source.connect();
     let mut number = 0;
     while !stop.load(Ordering::SeqCst) {
         number += 1;
@@ -59,7 +58,7 @@ fn write(source: &Source, mut rng: Rng, name: &str, stop: &AtomicBool) {
                 break;
             }
         }
-        connection.execute("select pg_sleep(0.004)").unwrap();
+        connection.execute(&source.named("select pg_sleep(0.004)")).unwrap();
     }
 }
 
@@ -76,14 +75,12 @@ fn whatever_commits_when_each_change_comes_once() {
     let seed = std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     println!("SEED={seed}");
     let mut rng = Rng::with_seed(seed);
-    for (schema, plugin) in [("load", PLUGINS[0]), ("load", PLUGINS[1]), ("load_sorted", PLUGINS[0])] {
-        let source = Source::shared(schema, plugin, 50);
-        if schema == "load_sorted" {
-            // No index has this key in the order of its bytes: chunks are sorted, and their rows go out while they change.
-            source.run(
-                r#"alter table T drop constraint t_pkey, add "PAD" text collate "en-x-icu" not null default 'é', add unique ("ID"), add primary key ("PAD", "ID")"#,
-            );
-        }
+    let sorted = Source::shared("load_sorted", "pgoutput", 50);
+    // No index has this key in the order of its bytes: chunks are sorted, and their rows go out while they change.
+    sorted.run(
+        r#"alter table T drop constraint t_pkey, add "PAD" text collate "en-x-icu" not null default 'é', add unique ("ID"), add primary key ("PAD", "ID")"#,
+    );
+    for source in Source::of_each_kind("load", 50).chain([sorted]) {
         let stop = AtomicBool::new(false);
         let mut job = std::thread::scope(|scope| {
             let stopping = Stop(&stop);

@@ -44,6 +44,7 @@ pub fn captured() -> Vec<Arc<Table>> {
             columns: columns.clone(),
             key: vec![0],
             partitions: Vec::new(),
+            is_partitioned: false,
             text_order: tidemark::catalog::text_order::TextOrder::BYTES,
         })
     };

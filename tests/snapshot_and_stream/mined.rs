@@ -60,6 +60,7 @@ fn table() -> Arc<Table> {
         }],
         key: vec![0],
         partitions: Vec::new(),
+        is_partitioned: false,
         text_order: tidemark::catalog::text_order::TextOrder::BYTES,
     })
 }

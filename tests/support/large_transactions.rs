@@ -57,6 +57,7 @@ fn table() -> CapturedTable {
         ],
         key: vec![0],
         partitions: Vec::new(),
+        is_partitioned: false,
         text_order: TextOrder::BYTES,
     }))
 }

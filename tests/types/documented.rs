@@ -73,6 +73,7 @@ fn table(kind: ColumnType) -> Table {
         key: vec![0],
         text_order: Default::default(),
         partitions: Vec::new(),
+        is_partitioned: false,
     }
 }
 

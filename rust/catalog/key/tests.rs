@@ -30,6 +30,7 @@ fn codec_by(text_order: TextOrder, kinds: &[ColumnType]) -> KeyCodec {
         columns: columns.collect(),
         key: (0..kinds.len()).collect(),
         partitions: Vec::new(),
+        is_partitioned: false,
         text_order,
     })
     .unwrap()
@@ -483,6 +484,7 @@ fn keys_of_another_make_are_refused_by_name() {
             columns: vec![column("A", first), column("B", INTEGER)],
             key: order.into(),
             partitions: Vec::new(),
+            is_partitioned: false,
             text_order: TextOrder::BYTES,
         };
         KeyCodec::new(&table).unwrap()
@@ -601,6 +603,7 @@ fn tables_that_cannot_be_cut_are_refused_by_name() {
         }],
         key,
         partitions: Vec::new(),
+        is_partitioned: false,
         text_order: TextOrder::BYTES,
     };
     for table in [

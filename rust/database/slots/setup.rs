@@ -1,16 +1,17 @@
 //! The start-up check of a database with slots, and what is made where it is missing.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::catalog::{Found, Table};
-use crate::config::Config;
+use crate::config::{Config, SlotConfig, StartupMode};
 use crate::database::setup::{check_tables, missing};
 use crate::database::slots::{SlotDatabase, ddl};
 use crate::dialect::postgres::Postgres;
 use crate::dialect::slots::{Slots, Statements};
 use crate::dialect::visibility::Visibility;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::LogStart;
 use crate::log::decoding::plugin::AnyPlugin;
 use crate::log::decoding::slot;
 use crate::odbc::{Connection, Field};
@@ -37,6 +38,9 @@ pub(super) fn check(
     let mut faults = Vec::new();
     let slot = slot::status(connection, statements, &database.slot.name)?;
     faults.extend(server(connection, statements, slot.is_some())?);
+    if slot.is_none() && state.is_none() {
+        faults.extend(starts_where_no_slot_is(database));
+    }
     if let Some(found) = &slot {
         faults.extend(found.check_lost(&database.slot.name).err());
         faults.extend(fits(database, found));
@@ -122,6 +126,26 @@ fn fits(database: &SlotDatabase, found: &slot::SlotStatus) -> Option<Error> {
     elsewhere.map(|of| ErrorKind::Setup(format!("slot '{name}' belongs to database '{of}'")).into())
 }
 
+/// A start in the log of a slot that is still to be made: what it asks for is in none.
+fn starts_where_no_slot_is(database: &SlotDatabase) -> Option<Error> {
+    let mode = match database.config.startup {
+        StartupMode::Log(LogStart::Committed) => "committed-offset",
+        StartupMode::Log(LogStart::At(_)) => "specific-offset",
+        _ => return None,
+    };
+    let reason = format!(
+        "is '{mode}', but there is no slot '{}' that has the log from there on",
+        database.slot.name
+    );
+    Some(
+        ErrorKind::Option {
+            option: "scan.startup.mode".into(),
+            reason,
+        }
+        .into(),
+    )
+}
+
 /// Whether the user may use slots.
 fn rights(connection: &mut Connection, dialect: &Postgres) -> Result<Option<Error>> {
     let query = dialect.may_replicate();
@@ -175,7 +199,28 @@ pub(super) fn plugin(database: &SlotDatabase, dialect: &Postgres, statements: &S
         .collect();
     let probe = format!("{}_p", database.slot.name.get(..61).unwrap_or(&database.slot.name));
     let mut open = || database.connections.open();
-    let usable = slot::usable_plugins(&mut open, statements, &wanted, &probe)?;
+    let usable = match slot::usable_plugins(&mut open, statements, &wanted, &probe) {
+        Err(error) if matches!(error.kind(), ErrorKind::Setup(_)) => {
+            let Some(asked) = &database.slot.plugin else {
+                return Err(error);
+            };
+            let others: Vec<&'static str> = (dialect.plugins().iter().copied())
+                .filter(|plugin| !wanted.contains(plugin))
+                .collect();
+            let Ok(there) = slot::usable_plugins(&mut open, statements, &others, &probe) else {
+                return Err(error);
+            };
+            return Err(ErrorKind::Option {
+                option: "decoding.plugin.name".into(),
+                reason: format!(
+                    "is '{asked}', which the server does not have; it has {}",
+                    there.join(", ")
+                ),
+            }
+            .into());
+        }
+        usable => usable?,
+    };
     let first = usable.first().copied().unwrap_or_default();
     Ok(first.to_owned())
 }
@@ -211,20 +256,22 @@ pub(super) fn publish(
     if flag(0) {
         return Ok(false);
     }
-    let query = statements.publication_tables(publication);
-    let rows = connection.rows(&query.sql, &query.columns)?;
-    let published: BTreeSet<TableName> = rows
-        .iter()
-        .filter_map(|row| {
-            Some(TableName {
-                schema: row.first()?.text()?.to_owned(),
-                name: row.get(1)?.text()?.to_owned(),
-            })
-        })
-        .collect();
+    let published = published(connection, statements, publication)?;
+    for table in tables {
+        let Some((rows, columns)) = published.get(table) else {
+            continue;
+        };
+        let what = match (rows, columns) {
+            (true, _) => "some of its rows only (WHERE)",
+            (_, true) => "some of its columns only",
+            _ => continue,
+        };
+        let text = format!("publication '{publication}' publishes {what}; let it publish all, or name another one");
+        return Err(Error::from(ErrorKind::Setup(text)).on(table));
+    }
     let lacking: Vec<TableName> = tables
         .iter()
-        .filter(|table| !published.contains(table))
+        .filter(|table| !published.contains_key(table))
         .cloned()
         .collect();
     if lacking.is_empty() {
@@ -236,6 +283,58 @@ pub(super) fn publish(
         log::info!("table {table} was added to publication '{publication}'");
     }
     Ok(true)
+}
+
+/// The tables of a publication, and whether it leaves out rows or columns of them.
+fn published(
+    connection: &mut Connection,
+    statements: &Statements,
+    publication: &str,
+) -> Result<BTreeMap<TableName, (bool, bool)>> {
+    let query = statements.publication_tables(publication);
+    let rows = connection.rows(&query.sql, &query.columns)?;
+    let table = |row: &Vec<Field>| {
+        let name = TableName {
+            schema: row.first()?.text()?.to_owned(),
+            name: row.get(1)?.text()?.to_owned(),
+        };
+        Some((name, (row.get(2)?.int()? == 1, row.get(3)?.int()? == 1)))
+    };
+    Ok(rows.iter().filter_map(table).collect())
+}
+
+/// Whether the log that a slot gives can hold rows of captured tables and their partitions alone: its publication is of
+/// this slot, and has no other tables.
+///
+/// # Errors
+/// `Setup`: the publication is gone; database errors.
+pub(super) fn is_exclusive(
+    connection: &mut Connection,
+    statements: &Statements,
+    slot: &SlotConfig,
+    tables: &[Arc<TableName>],
+) -> Result<bool> {
+    let plugin = slot::status(connection, statements, &slot.name)?.and_then(|found| found.plugin);
+    if plugin.as_deref() != Some("pgoutput") {
+        return Ok(false);
+    }
+    let query = statements.publication(&slot.publication);
+    let found = connection.rows(&query.sql, &query.columns)?;
+    let Some(flags) = found.first() else {
+        let text = format!(
+            "publication '{}' is not there any more, and slot '{}' cannot be read without it: start the job anew without its state",
+            slot.publication, slot.name
+        );
+        return Err(ErrorKind::Setup(text).into());
+    };
+    let is_for_all = flags.first().and_then(Field::int) == Some(1);
+    if is_for_all || !slot.publication_is_own {
+        return Ok(false);
+    }
+    let published = published(connection, statements, &slot.publication)?;
+    let ddl = slot.ddl.table();
+    let is_ours = |name: &TableName| tables.iter().any(|table| **table == *name) || ddl.as_ref() == Some(name);
+    Ok(published.keys().all(is_ours))
 }
 
 fn change(connection: &mut Connection, sql: &str) -> Result<()> {

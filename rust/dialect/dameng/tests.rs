@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::dialect::mining::{Mining, MiningFault, Operation};
-use crate::dialect::page::{Bounds, KeyColumn, PageRequest, count, cut, page};
+use crate::dialect::page::{Bounds, KeyColumn, PageRequest, TableRows, count, cut, page};
 use crate::error::ErrorKind;
 use crate::odbc::Secret;
 use crate::position::{Scn, Xid};
@@ -133,11 +133,15 @@ fn key() -> [KeyColumn<'static>; 3] {
 fn pages_and_cuts() {
     let number = |digits: &str| Literal::Number(digits.into());
     let table = orders();
+    let rows = TableRows {
+        name: &table,
+        of_parts: false,
+    };
     let texts = |bounds: Bounds<'_>| -> Vec<String> {
         let segments = bounds.segments();
         let pages = segments.iter().map(|&segment| {
             let request = PageRequest {
-                table: &table,
+                table: rows,
                 columns: &["\"ID\"".to_owned(), "\"v\"".to_owned()],
                 key: &key()[..bounds.lower.map_or(1, <[Literal]>::len)],
                 segment,
@@ -180,7 +184,7 @@ fn pages_and_cuts() {
         cut(
             &Dameng,
             &PageRequest {
-                table: &table,
+                table: rows,
                 columns: &["\"A\"".to_owned()],
                 key: &key(),
                 segment,
@@ -191,7 +195,7 @@ fn pages_and_cuts() {
         r#"SELECT "A" FROM "BIZ"."It's" WHERE "A" = 1 AND "B" > 'x' ORDER BY "A", "B", "C" LIMIT 1 OFFSET 8096"#
     );
     assert_eq!(
-        count(&Dameng, &table, &key(), &segment),
+        count(&Dameng, rows, &key(), &segment),
         r#"SELECT COUNT(*) FROM "BIZ"."It's" WHERE "A" = 1 AND "B" > 'x'"#
     );
 }

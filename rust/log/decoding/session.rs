@@ -22,7 +22,8 @@ pub struct SlotSettings {
     pub slot: String,
     /// The publications whose tables are wanted, for plugins that know publications.
     pub publications: Vec<String>,
-    /// Only the captured tables and their partitions are in the publications.
+    /// Only the captured tables and their partitions are in the publications, and ever were: what nobody knows any more is
+    /// one of these.
     pub exclusive: bool,
     /// The table that DDL statements are captured in, where there is one; it must be in the publications.
     pub ddl_table: Option<TableName>,

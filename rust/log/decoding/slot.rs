@@ -224,7 +224,7 @@ pub(super) fn is_gone(slot: &str) -> Error {
 }
 
 /// Whether an error is a statement's with one of these SQLSTATEs.
-pub(super) fn is_state(error: &Error, states: &[&str]) -> bool {
+pub(crate) fn is_state(error: &Error, states: &[&str]) -> bool {
     matches!(error.kind(), ErrorKind::Statement { state, .. } if states.contains(&state.as_str()))
 }
 

@@ -398,7 +398,7 @@ impl Tables {
             }
         }
         let number = Sought::Number(relation.number.into());
-        if !self.exclusive || asked.relation(number)?.is_some() {
+        if !self.partitioned.contains(&true) || asked.relation(number)?.is_some() {
             return Ok(None);
         }
         let mut alike =
@@ -411,7 +411,9 @@ impl Tables {
             )
         };
         match (alike.next(), alike.next()) {
-            (Some(table), None) => {
+            // Of somebody else's tables, perhaps.
+            (None, _) if !self.exclusive => Ok(None),
+            (Some(table), None) if self.exclusive => {
                 let root = &self.captured(table as u32).name;
                 log::warn!(
                     "table {} is in the log and no more in the dictionary: taken for a partition of {root}",

@@ -24,6 +24,7 @@ fn table(columns: &[(&str, ColumnType)]) -> Table {
             .collect(),
         key: vec![0],
         partitions: Vec::new(),
+        is_partitioned: false,
         text_order: crate::catalog::text_order::TextOrder::BYTES,
     }
 }

@@ -183,7 +183,7 @@ impl LargeReading<'_> {
         let selected: Vec<String> = columns().map(|column| fetch::selected(self.dialect, column)).collect();
         let specs: Vec<ColumnSpec> = columns().map(fetch::key_spec).collect::<Result<_>>()?;
         let request = PageRequest {
-            table: &table.name,
+            table: table.rows(),
             columns: &selected,
             key: &table.key_columns(),
             segment,

@@ -27,7 +27,7 @@ impl PageReader {
             upper: upper.as_deref(),
         };
         let request = SortRequest {
-            table: &plan.table.name,
+            table: plan.table.rows(),
             columns: &plan.selected(&*self.dialect),
             key: &plan.table.key_columns(),
             segments: &bounds.segments(),

@@ -19,7 +19,7 @@ impl PageReader {
             .tables
             .get(&chunk.table)
             .ok_or_else(|| ErrorKind::State("the table is not among the captured ones any more".into()))?;
-        let sql = whole(&*self.dialect, &plan.table.name, &plan.selected(&*self.dialect));
+        let sql = whole(&*self.dialect, plan.table.rows(), &plan.selected(&*self.dialect));
         let mut number = first_number(chunk)?;
         let mut rows = PageRows::default();
         let mut cursor = self.connection.query(&sql, &plan.specs, plan.batch_rows)?;

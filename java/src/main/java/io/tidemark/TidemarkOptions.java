@@ -260,8 +260,9 @@ public final class TidemarkOptions {
   public static final ConfigOption<Boolean> SLOT_DROP_ON_STOP =
       ConfigOptions.key("slot.drop-on-stop")
           .booleanType()
-          .defaultValue(false)
-          .withDescription("Whether the slot is dropped when the job's enumerator ends.");
+          .noDefaultValue()
+          .withDescription(
+              "Whether the slot is dropped when the job ends; so it is if it is bounded.");
 
   public static final ConfigOption<String> DECODING_PLUGIN_NAME =
       ConfigOptions.key("decoding.plugin.name")

@@ -62,14 +62,21 @@ class OptionsTest {
 
   private static String of(ConfigOption<?> option) {
     Object byDefault = option.defaultValue();
-    // The class of an option's values is not public, but what it reads a text as is.
-    String text = byDefault instanceof Boolean ? "true" : "7";
-    Object seven = Configuration.fromMap(Map.of(option.key(), text)).get(option);
+    Object read = read(option);
     if (byDefault instanceof Duration) {
       byDefault = ((Duration) byDefault).toMillis();
     } else if (byDefault instanceof MemorySize) {
       byDefault = ((MemorySize) byDefault).getBytes();
     }
-    return seven.getClass().getSimpleName() + " " + byDefault;
+    return read.getClass().getSimpleName() + " " + byDefault;
+  }
+
+  /** The class of an option's values is not public, but what it reads a text as is. */
+  private static Object read(ConfigOption<?> option) {
+    try {
+      return Configuration.fromMap(Map.of(option.key(), "7")).get(option);
+    } catch (IllegalArgumentException e) {
+      return Configuration.fromMap(Map.of(option.key(), "true")).get(option);
+    }
   }
 }

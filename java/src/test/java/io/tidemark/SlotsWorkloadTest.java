@@ -59,7 +59,9 @@ class SlotsWorkloadTest {
     options.put("table-name", '"' + OrdersTable.NAME + '"');
     options.put("slot.name", "workload_" + plugin);
     options.put("decoding.plugin.name", plugin);
-    options.put("publication.name", "workload");
+    if (plugin.equals("pgoutput")) {
+      options.put("publication.name", "workload");
+    }
     options.put("odbc.driver", "PostgreSQL Unicode");
     options.put("scan.incremental.snapshot.chunk.size", "500");
     try (Connection owner = DriverManager.getConnection(database.jdbcUrl());
