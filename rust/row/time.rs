@@ -39,6 +39,9 @@ impl DateTime {
     fn parse_any(text: &[u8]) -> Result<Self, Refusal> {
         let refused = |why: &str| Refusal::new(format!("{} {why}", quoted(text)));
         let trimmed = text.trim_ascii();
+        if trimmed.ends_with(b" BC") {
+            return Err(refused("is not a day of the years 0001 to 9999"));
+        }
         let Some((&[y0, y1, y2, y3, b'-', m0, m1, b'-', d0, d1], rest)) = trimmed.split_first_chunk() else {
             return Err(refused("is not a date"));
         };

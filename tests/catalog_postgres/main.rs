@@ -1,6 +1,8 @@
 //! Tables, types, keys and plain pages from PostgreSQL's catalogue, on a server of it.
 
 mod documented;
+#[path = "../support/postgres_keys.rs"]
+mod key_kinds;
 mod keys;
 mod matching;
 #[path = "../support/mod.rs"]

@@ -1,6 +1,7 @@
 //! Options of reading the log.
 
 use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -17,8 +18,24 @@ fn insert(schema: &str, id: i64, words: &str) {
     shared().psql(&format!(r#"insert into "{schema}"."T" values ({id}, {id}, '{words}')"#));
 }
 
+/// A job begins to read at the oldest open transaction, and a record that cannot be read fails it also where nobody waits for
+/// its transaction: who writes such records waits for who holds transactions open.
+static OPEN_TRANSACTIONS: RwLock<()> = RwLock::new(());
+
+fn without_open_transactions() -> RwLockReadGuard<'static, ()> {
+    OPEN_TRANSACTIONS.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The log from now on begins with the newest scn that is archived: waits until that is none of a job before.
+fn until_archived() {
+    let end = shared().psql(r#"select "CUR_LSN" from "SYS"."V$RLOG""#);
+    let is_archived = format!(r#"select max("CLSN") >= {} from "SYS"."V$ARCH_FILE""#, end.trim());
+    until("the log is archived", || shared().psql(&is_archived).trim() == "t");
+}
+
 /// A job that reads what was inserted: three rows, the middle one of which looks broken by its words.
 fn broken(schema: &str, words: &str, options: &[(&str, Value)]) -> Job {
+    until_archived();
     let job = Job::new(shared(), schema, options);
     job.start_stream();
     let first = shared().psql(&format!(r#"select coalesce(max("ID"), 0) + 1 from "{schema}"."T""#));
@@ -31,6 +48,7 @@ fn broken(schema: &str, words: &str, options: &[(&str, Value)]) -> Job {
 
 #[test]
 fn a_corrupt_record_fails_or_is_skipped_and_counted() {
+    let _alone = without_open_transactions();
     table("CORRUPT", 0);
     let error = broken("CORRUPT", "is corrupt", &[]).stream_error();
     assert!(matches!(error.kind(), ErrorKind::CorruptLog(_)), "{error}");
@@ -44,6 +62,7 @@ fn a_corrupt_record_fails_or_is_skipped_and_counted() {
 
 #[test]
 fn a_text_that_cannot_be_read_fails_or_is_skipped_and_counted() {
+    let _alone = without_open_transactions();
     table("NO_TEXT", 0);
     let error = broken("NO_TEXT", "is no text", &[]).stream_error();
     assert!(matches!(error.kind(), ErrorKind::Redo(_)), "{error}");
@@ -58,6 +77,7 @@ fn a_text_that_cannot_be_read_fails_or_is_skipped_and_counted() {
 
 #[test]
 fn a_record_of_another_shape_fails_or_is_skipped_and_counted() {
+    let _alone = without_open_transactions();
     table("MISMATCH", 0);
     let error = broken("MISMATCH", "has no words", &[]).stream_error();
     assert!(matches!(error.kind(), ErrorKind::DictionaryMismatch(_)), "{error}");
@@ -72,6 +92,7 @@ fn a_record_of_another_shape_fails_or_is_skipped_and_counted() {
 
 #[test]
 fn a_truncated_table_fails_or_is_ignored_and_counted() {
+    let _alone = without_open_transactions();
     table("TRUNCATED", 0);
     let error = broken("TRUNCATED", "is truncated", &[]).stream_error();
     assert!(matches!(error.kind(), ErrorKind::Truncated), "{error}");
@@ -82,6 +103,7 @@ fn a_truncated_table_fails_or_is_ignored_and_counted() {
 
 #[test]
 fn a_row_that_is_not_logged_whole_fails_with_what_to_set() {
+    let _alone = without_open_transactions();
     table("PARTIAL", 3);
     let job = Job::new(shared(), "PARTIAL", &[]);
     job.start_stream();
@@ -192,6 +214,7 @@ fn a_transaction_that_does_not_fit_into_its_memory_goes_through_a_file() {
 /// A session that leaves its transaction open fails the job by name, or is left out for good and counted.
 #[test]
 fn a_transaction_that_stays_open_fails_the_job_or_is_left_out_and_counted() {
+    let _alone = OPEN_TRANSACTIONS.write().unwrap_or_else(PoisonError::into_inner);
     table("OPEN", 0);
     let open = |id: i64| {
         let mut connection = session();
@@ -226,10 +249,12 @@ fn a_transaction_that_stays_open_fails_the_job_or_is_left_out_and_counted() {
 /// between; the next call would find files otherwise.
 #[test]
 fn every_mining_session_is_ended_after_errors_too() {
+    let _alone = without_open_transactions();
     table("ENDED", 0);
     let error = broken("ENDED", "is corrupt", &[]).stream_error();
     assert!(matches!(error.kind(), ErrorKind::CorruptLog(_)), "{error}");
     // An error of the server itself, in the middle of the rows.
+    until_archived();
     let job = Job::new(shared(), "ENDED", &[]);
     job.start_stream();
     insert("ENDED", 100, "");

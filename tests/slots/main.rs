@@ -10,6 +10,8 @@ mod checkpoint;
 #[allow(dead_code)]
 #[path = "../capture/job.rs"]
 mod job;
+#[path = "../support/postgres_keys.rs"]
+mod key_kinds;
 #[path = "../capture/sink.rs"]
 mod sink;
 mod source;
@@ -22,9 +24,12 @@ mod watch;
 mod ddl;
 mod faults;
 mod identity;
+mod keyed;
+mod keyless;
 mod publications;
 mod restarts;
 mod setup;
 mod startup;
 mod stopping;
+mod times;
 mod workload;
