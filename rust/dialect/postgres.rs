@@ -340,6 +340,9 @@ pub fn connection(brand: &Brand, endpoint: &Endpoint) -> ConnectionSettings {
         // Statements that fail end their transaction, without savepoints around each.
         ("Protocol", "7.4-1"),
         ("BoolsAsChar", "0"),
+        // Else the driver asks the process's locale, which other threads may be asking too: text then comes as SQL_ASCII now
+        // and then (seen with psqlODBC 13.02).
+        ("ConnSettings", "SET client_encoding TO 'UTF8'"),
     ]
     .map(|(key, value)| (key.to_owned(), value.to_owned()));
     ConnectionSettings {

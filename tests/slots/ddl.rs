@@ -1,6 +1,6 @@
 //! What becomes of tables, captured by event triggers and read back from the slot, among the changes of a job.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tidemark::error::ErrorKind;
@@ -35,6 +35,13 @@ END $f$;
 CREATE EVENT TRIGGER fly_end ON ddl_command_end EXECUTE FUNCTION fly.note();
 CREATE EVENT TRIGGER fly_drop ON sql_drop EXECUTE FUNCTION fly.note();
 "#;
+
+/// Event triggers tell of what any session does, and a text alone does not say to which schema's table: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn source(name: &str, plugin: &'static str) -> Source {
     Source::on(server(), name, plugin, 2)
@@ -112,6 +119,7 @@ fn steps() -> Vec<(&'static str, &'static str)> {
 /// nothing. Temporary tables, statements about other things, and what becomes of the captured statements are none.
 #[test]
 fn statements_stand_among_the_rows_where_they_were_done() {
+    let _alone = alone();
     for (plugin, capture) in PLUGINS.into_iter().flat_map(|plugin| CAPTURES.map(|of| (plugin, of))) {
         let source = source(&format!("steps_{capture}"), plugin);
         let mut job = started(&source, capture);
@@ -142,6 +150,7 @@ fn statements_stand_among_the_rows_where_they_were_done() {
 /// and gives nothing twice, whatever shares a place in the log.
 #[test]
 fn a_restart_behind_any_event_of_a_transaction_with_statements_goes_on_there() {
+    let _alone = alone();
     for (plugin, capture) in PLUGINS.into_iter().flat_map(|plugin| CAPTURES.map(|of| (plugin, of))) {
         let source = source(&format!("inside_{capture}"), plugin);
         let job = started(&source, capture);
@@ -197,6 +206,7 @@ fn refusal(source: &Source, options: &[(&str, Value)]) -> String {
 /// In a database where nothing is captured yet.
 #[test]
 fn what_capturing_statements_lacks_is_said_at_the_start_with_what_to_do() {
+    let _alone = alone();
     let server: &'static Server = Box::leak(Box::new(Server::start_with(LOGICAL)));
     let source = Source::on(server, "lacking", "pgoutput", 3);
     source.run(
@@ -245,6 +255,7 @@ fn what_capturing_statements_lacks_is_said_at_the_start_with_what_to_do() {
 /// Whatever the patterns say.
 #[test]
 fn the_statements_are_never_rows() {
+    let _alone = alone();
     for (plugin, capture) in PLUGINS.into_iter().flat_map(|plugin| CAPTURES.map(|of| (plugin, of))) {
         let source = source(&format!("all_{capture}"), plugin);
         let mut options = options(capture);
@@ -270,6 +281,7 @@ fn the_statements_are_never_rows() {
 /// they are published. As rows of SQL, a table that is gone is an error by name.
 #[test]
 fn a_table_that_is_dropped_and_made_again_goes_on() {
+    let _alone = alone();
     for (plugin, capture) in PLUGINS.into_iter().flat_map(|plugin| CAPTURES.map(|of| (plugin, of))) {
         for stopped in [false, true] {
             let source = source(&format!("anew_{capture}_{}", u8::from(stopped)), plugin);
@@ -342,6 +354,7 @@ fn a_table_that_is_dropped_and_made_again_goes_on() {
 /// and of a block of code what it mentions. A restart behind each changes nothing.
 #[test]
 fn a_text_alone_is_enough() {
+    let _alone = alone();
     for plugin in PLUGINS {
         let source = source("texts", plugin);
         let mut job = started(&source, "four");

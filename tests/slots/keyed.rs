@@ -57,7 +57,7 @@ impl Tables<'_> {
             2 => {
                 let key = if columns.contains(", b ") { "a, b" } else { "a" };
                 format!(
-                    r#"update {table} set ({key}) = (select {values} from generate_series({g}, {g}) g), "V" = 'moved' where "ID" = {id}"#
+                    r#"update {table} set ({key}) = (select {values} from generate_series({g}, {g}) g), "ID" = {new}, "V" = 'moved' where "ID" = {id}"#
                 )
             }
             _ => format!(r#"update {table} set "V" = 'changed {g}' where "ID" = {id}"#),

@@ -1,5 +1,6 @@
 //! Where a job starts, and what the slot is told.
 
+use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -38,6 +39,19 @@ fn a_bounded_job_has_the_rows_of_its_points_and_ends() {
     let mut job = start(&source, "snapshot");
     job.run(|job| job.has_ended()).unwrap();
     assert_eq!(job.sink.table, source.table());
+}
+
+/// Where the process has no locale, psqlODBC would have the server send text in SQL_ASCII.
+#[test]
+fn text_is_utf8_whatever_the_locale_of_the_process() {
+    let other = "startup::a_bounded_job_has_the_rows_of_its_points_and_ends";
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", other])
+        .env("LC_ALL", "C")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
 #[test]
