@@ -153,7 +153,9 @@ class NativeLoaderTest {
         new FutureTask<>(
             () -> {
               Object reader =
-                  readers.getMethod("open", String.class, int.class).invoke(null, config, 0);
+                  readers
+                      .getMethod("open", String.class, int.class, String[].class)
+                      .invoke(null, config, 0, new String[0]);
               readers.getMethod("start").invoke(reader);
               return reader;
             });
