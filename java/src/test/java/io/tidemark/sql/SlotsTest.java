@@ -199,6 +199,8 @@ class SlotsTest {
     SqlJob.await("the session's end", () -> ask("count(*)", "ahead_pgoutput_r").equals("0"));
     run("SELECT pg_replication_slot_advance('ahead_pgoutput', pg_current_wal_lsn())");
     settings.put("execution.state-recovery.path", newest(folder).toUri().toString());
+    // The operator that collects a SELECT's rows has another identity in each job of Flink 2.
+    settings.put("execution.state-recovery.ignore-unclaimed-state", "true");
     settings.put("restart-strategy.type", "fixed-delay");
     settings.put("restart-strategy.fixed-delay.attempts", "1000000");
     settings.put("restart-strategy.fixed-delay.delay", "50 ms");
