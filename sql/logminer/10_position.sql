@@ -16,6 +16,26 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT '0/0'::pg_lsn + scn::numeric *
 CREATE FUNCTION logminer.segment_size() RETURNS bigint
 LANGUAGE sql STABLE AS $$ SELECT pg_size_bytes(current_setting('wal_segment_size')) $$;
 
+-- Where records can be read from: what a switch leaves of a segment has no record, and pg_walinspect does not look behind it.
+CREATE FUNCTION logminer.behind_switch(from_lsn pg_lsn, to_lsn pg_lsn) RETURNS pg_lsn
+LANGUAGE plpgsql AS $$
+DECLARE
+  segment bigint := logminer.segment_size();
+BEGIN
+  WHILE from_lsn < to_lsn LOOP
+    BEGIN
+      PERFORM pg_get_wal_record_info(from_lsn);
+      RETURN from_lsn;
+    EXCEPTION WHEN OTHERS THEN
+      IF SQLERRM NOT LIKE 'could not find a valid record after%' THEN
+        RAISE;
+      END IF;
+      from_lsn := '0/0'::pg_lsn + ((logminer.bytes(from_lsn) / segment + 1) * segment)::numeric;
+    END;
+  END LOOP;
+  RETURN to_lsn;
+END $$;
+
 -- End of the last record in the log that ends at or before `limit_lsn`; the records' ends are found by reading back
 -- in growing steps, since a flush may stop at a page boundary in the middle of a record.
 CREATE FUNCTION logminer.whole_records(limit_lsn pg_lsn, oldest pg_lsn) RETURNS pg_lsn

@@ -6,6 +6,7 @@ CREATE FUNCTION logminer.records(from_lsn pg_lsn, to_lsn pg_lsn)
 RETURNS TABLE (lsn pg_lsn, xid bigint, kind text, description text)
 LANGUAGE plpgsql AS $$
 BEGIN
+  from_lsn := logminer.behind_switch(from_lsn, to_lsn);
   IF from_lsn >= to_lsn THEN
     RETURN;
   END IF;
@@ -22,12 +23,6 @@ BEGIN
     WHERE w.resource_manager = 'LogicalMessage' AND starts_with(w.description, E'non-transactional, prefix "LM\x01')
        OR w.resource_manager = 'Transaction' AND w.record_type <> 'INVALIDATION'
        OR w.resource_manager = 'XLOG' AND w.record_type IN ('CHECKPOINT_SHUTDOWN', 'END_OF_RECOVERY');
-EXCEPTION
-  -- No record begins between the two.
-  WHEN OTHERS THEN
-    IF SQLERRM NOT LIKE 'could not find a valid record after%' THEN
-      RAISE;
-    END IF;
 END $$;
 
 -- `length` bytes of the record that starts at `lsn`, page headers left out.
@@ -106,6 +101,8 @@ DECLARE
   oldest pg_lsn := logminer.oldest_lsn();
   low pg_lsn := from_lsn;
   high pg_lsn := to_lsn;
+  till pg_lsn;
+  begins pg_lsn;
   step bigint := 1048576;
   certain boolean := smallest > seen;
   firsts jsonb := '{}';
@@ -115,20 +112,18 @@ BEGIN
     RETURN;
   END IF;
   LOOP
-    BEGIN
+    till := logminer.reading_end(high, to_lsn, low);
+    begins := logminer.behind_switch(low, till);
+    IF begins < till THEN
       SELECT jsonb_object_agg(w.xid, w.first_lsn) FILTER (WHERE w.xid <> '0') AS firsts, bool_or(w.certain) AS certain INTO found
       FROM (SELECT r.xid::text, min(r.start_lsn) AS first_lsn,
                    bool_or(r.xid = '0' AND split_part(r.description, ' ', 2)::bigint <= smallest) AS certain
-            FROM pg_get_wal_records_info(low, logminer.reading_end(high, to_lsn, low)) r
+            FROM pg_get_wal_records_info(begins, till) r
             WHERE r.xid::text::bigint = ANY (wanted) OR r.resource_manager = 'Standby' AND r.record_type = 'RUNNING_XACTS'
             GROUP BY r.xid) w;
       firsts := firsts || coalesce(found.firsts, '{}');      -- older ones win
       certain := certain OR coalesce(found.certain, false);
-    EXCEPTION WHEN OTHERS THEN
-      IF SQLERRM NOT LIKE 'could not find a valid record after%' THEN
-        RAISE;
-      END IF;
-    END;
+    END IF;
     EXIT WHEN certain OR low <= oldest;
     high := low;
     low := CASE WHEN low - oldest > step THEN low - step::numeric ELSE oldest END;

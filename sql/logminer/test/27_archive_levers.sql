@@ -9,6 +9,10 @@ INSERT INTO "AL"."T" VALUES (2);
 SELECT kit.here() AS here, "PATH" AS three FROM "V$ARCH_FILE" WHERE "STATUS" = 'ACTIVE' \gset
 SELECT kit.check(count(*) = 1, 'switched twice, though nothing was written in between') FROM "V$ARCH_FILE" WHERE "PATH" > :'one' AND "PATH" < :'three';
 SELECT "PATH" AS two FROM "V$ARCH_FILE" WHERE "PATH" > :'one' AND "PATH" < :'three' \gset
+-- What is remembered of the log may lie in what a switch has left of a file, where no record begins: what follows is there.
+SELECT kit.check(logminer.state_save('0/0'::pg_lsn + ("PREV_LSN" - 1)::numeric, '{"tops": [], "subs": []}'), 'remembered') FROM "V$ARCH_FILE" WHERE "STATUS" = 'ACTIVE';
+SELECT kit.same((SELECT string_agg(m."SQL_REDO", ' ') FROM kit.mine((SELECT "PREV_LSN" FROM "V$ARCH_FILE" WHERE "STATUS" = 'ACTIVE')) m WHERE m."SEG_OWNER" = 'AL'),
+  'INSERT INTO "AL"."T"("ID") VALUES(2)', 'behind a switch');
 -- V$ARCHIVED_LOG: NEXT_CHANGE# is the largest position in the file (manual), a missing archive a jump in SEQUENCE#.
 SELECT kit.check(count(*) = count(l."NAME") AND bool_and(l."FIRST_CHANGE#" = f."ARCH_LSN" AND (l."NEXT_CHANGE#" = f."CLSN" OR f."STATUS" = 'ACTIVE') AND l."SEQUENCE#" = f."ARCH_SEQ"
   AND l."ARCHIVED" = 'YES' AND l."DELETED" = 'NO' AND l."STATUS" = 'A' AND l."THREAD#" = 0 AND l."RECID" IS NULL), 'V$ARCHIVED_LOG')
