@@ -45,3 +45,24 @@ fn a_commit_in_the_log_but_not_yet_visible() {
         assert_eq!(job.sink.streamed(), [("+I", 1_000_000, "marker")]);
     });
 }
+
+/// F03: its records are older than every page, its COMMIT is younger.
+#[test]
+fn a_transaction_that_is_open_over_the_whole_snapshot_comes_once() {
+    let source = Source::shared("OPEN_ACROSS", 100);
+    let mut writer = source.writer();
+    writer.run(r#"begin; update T set "V" = '777' where "ID" = 50; insert into T values (101, '1')"#);
+    let mut job = Job::start(source.config(&[]), Arc::new(Watch::default()), 1).unwrap();
+    job.run_to_stream().unwrap();
+    assert_eq!(job.sink.snapshot_rows(), 100);
+    writer.run("commit");
+    job.catch_up(&source).unwrap();
+    assert_eq!(job.sink.table, source.table());
+    let rows = [
+        ("-U", 50, "v"),
+        ("+U", 50, "777"),
+        ("+I", 101, "1"),
+        ("+I", 1_000_000, "marker"),
+    ];
+    assert_eq!(job.sink.streamed(), rows);
+}

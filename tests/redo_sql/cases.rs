@@ -49,6 +49,27 @@ fn every_case_gives_its_answer() {
     }
 }
 
+/// F05: DM's text is not Oracle's: blanks behind commas and none in front of brackets, bare numbers, times as typed literals.
+#[test]
+fn a_statement_in_the_words_of_dm_gives_exact_values() {
+    let case = serde_json::json!({
+        "op": "INSERT",
+        "sql": "INSERT INTO \"SHOP\".\"ORD\"(\"OID\", \"QTY\", \"NOTE\", \"AT\", \"D\") VALUES(42, 7, 'x, y) VALUES (1', \
+                TIMESTAMP'2025-01-02 03:04:05.678901', DATE'2025-01-02')",
+        "owner": "SHOP",
+        "table": "ORD",
+        "after": {
+            "OID": "42",
+            "QTY": "7",
+            "NOTE": "x, y) VALUES (1",
+            "AT": {"fn": "TIMESTAMP", "args": ["2025-01-02 03:04:05.678901"]},
+            "D": {"fn": "DATE", "args": ["2025-01-02"]},
+        },
+        "before": {},
+    });
+    assert_eq!(parse(&Parser::new(false), &case), Ok(answer(&case)));
+}
+
 #[test]
 fn strict_mode_refuses_what_only_the_lenient_one_may_read() {
     let lenient: Vec<Json> = cases().into_iter().filter(is_lenient).collect();
