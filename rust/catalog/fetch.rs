@@ -1,6 +1,6 @@
 //! How a column is fetched by its type, and which value its buffer then holds.
 
-use crate::catalog::{Column, ColumnType};
+use crate::catalog::{Column, ColumnType, Table};
 use crate::dialect::Dialect;
 use crate::error::{ErrorKind, Result};
 use crate::odbc::{self, ColumnSpec};
@@ -59,6 +59,17 @@ pub(crate) fn spec(column: &Column) -> Result<ColumnSpec> {
             .into());
         }
     })
+}
+
+/// How a column of a table is fetched, which may be one of its key's.
+///
+/// # Errors
+/// As [`spec`].
+pub(crate) fn spec_in(table: &Table, column: usize) -> Result<ColumnSpec> {
+    match table.key.contains(&column) {
+        true => key_spec(&table.columns[column]),
+        false => spec(&table.columns[column]),
+    }
 }
 
 /// How a column of a key is fetched: an index holds no long values.

@@ -28,8 +28,8 @@ pub fn find(connection: &mut Connection, dialect: &dyn Dialect, wanted: &TablePa
 }
 
 fn try_find(connection: &mut Connection, dialect: &dyn Dialect, wanted: &TablePatterns) -> Result<Found> {
-    let flags = rows(connection, &dialect.names_have_case())?;
-    let case = match flags.first().and_then(|row| row.first()).and_then(Field::int) {
+    let query = dialect.names_have_case();
+    let case = match connection.int(&query.sql, &query.columns)? {
         Some(1) => NameCase::Upper,
         Some(2) => NameCase::Lower,
         _ => NameCase::Ignored,

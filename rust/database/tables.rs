@@ -291,10 +291,9 @@ fn missing_index(connection: &mut Connection, dialect: &dyn Dialect, table: &Tab
     let Some(index) = dialect.key_index(&table.name, table.object_id, &table.key_columns()) else {
         return Ok(None);
     };
-    let rows = connection
-        .rows(&index.there.sql, &index.there.columns)
+    let there = connection
+        .int(&index.there.sql, &index.there.columns)
         .map_err(|error| error.doing("looking for an index in the key's order").on(&table.name))?;
-    let there = rows.first().and_then(|row| row.first()).and_then(Field::int);
     Ok((there == Some(0)).then_some(index.create))
 }
 

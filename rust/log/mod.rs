@@ -5,6 +5,7 @@ pub mod decoding;
 pub mod logminer;
 mod records;
 pub mod spill;
+pub mod standstill;
 mod transaction;
 pub mod transactions;
 pub mod undo;

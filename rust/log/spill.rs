@@ -81,12 +81,17 @@ impl Spilling {
 
     /// What open transactions may take. The rest is for what ends: its frames as they are read, what it has undone.
     pub(super) fn limit(&self) -> usize {
-        self.budget - self.budget / 8
+        self.budget - self.rest()
+    }
+
+    /// What is left beside open transactions, however much they take.
+    pub(super) fn rest(&self) -> usize {
+        self.budget / 8
     }
 
     /// What may be taken besides open transactions that take `used`.
     pub(super) fn beside(&self, used: usize) -> usize {
-        self.budget.saturating_sub(used).max(self.budget / 8)
+        self.budget.saturating_sub(used).max(self.rest())
     }
 
     /// When a block is full.
@@ -177,7 +182,7 @@ impl SpillFile {
         Ok(())
     }
 
-    /// Takes the last frame back; how many records it had.
+    /// Takes the last frame back.
     pub(crate) fn pop(&mut self) -> Option<Frame> {
         let frame = self.frames.pop()?;
         self.length = frame.at;

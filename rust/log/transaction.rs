@@ -143,9 +143,7 @@ impl Transaction {
 
     /// Appends a record; its text may be continued by [`Transaction::extend`].
     pub(super) fn push(&mut self, incoming: &Incoming<'_>) {
-        if self.current.used() >= self.spilling.block() && !self.current.is_empty() {
-            self.close();
-        }
+        self.close_full();
         let record = incoming.record;
         self.unsorted |= self.newest > record.scn;
         self.newest = record.scn;
@@ -160,8 +158,14 @@ impl Transaction {
             return;
         }
         let block = std::mem::take(&mut self.current);
-        self.kept += block.size() + size_of::<Block>();
+        self.kept += kept_size(&block);
         self.full.push(block);
+    }
+
+    fn close_full(&mut self) {
+        if self.current.used() >= self.spilling.block() {
+            self.close();
+        }
     }
 
     /// Appends a piece to the text of the last record; `false` if that grows beyond what a record can be.
@@ -198,7 +202,7 @@ impl Transaction {
                 self.current.truncate(held.saturating_sub(excess) as usize);
                 self.records -= held.min(excess);
             } else if let Some(block) = self.full.pop() {
-                self.kept -= block.size() + size_of::<Block>();
+                self.kept -= kept_size(&block);
                 self.current = block;
             } else {
                 self.pop_frame(excess)?;
@@ -271,7 +275,7 @@ impl Transaction {
         };
         let mut written = Ok(());
         for block in std::mem::take(&mut self.full) {
-            self.kept -= block.size() + size_of::<Block>();
+            self.kept -= kept_size(&block);
             // After an error nothing of the transaction is used any more.
             written = written.and_then(|()| self.write(block, &mut file));
         }
@@ -364,7 +368,7 @@ impl Transaction {
                     text: (!entry.no_text).then(|| block.text(entry)),
                     continued: false,
                 });
-                if kept.size() > kept.spilling.beside(usize::MAX) {
+                if kept.size() > kept.spilling.rest() {
                     kept.spill()?;
                 }
             }
@@ -385,7 +389,7 @@ impl Transaction {
         if self.files.is_empty() && self.full.is_empty() {
             self.current.sort();
         } else {
-            if !self.files.is_empty() || self.size() > self.spilling.beside(usize::MAX) {
+            if !self.files.is_empty() || self.size() > self.spilling.rest() {
                 self.unfinished = false;
                 self.spill()?;
                 let files = std::mem::take(&mut self.files);
@@ -403,10 +407,7 @@ impl Transaction {
     fn sort_held(&mut self) {
         self.close();
         let blocks = std::mem::take(&mut self.full);
-        self.kept -= blocks
-            .iter()
-            .map(|block| block.size() + size_of::<Block>())
-            .sum::<usize>();
+        self.kept -= blocks.iter().map(kept_size).sum::<usize>();
         let entries = blocks.iter().enumerate();
         let mut order: Vec<(Scn, usize, usize)> = entries
             .flat_map(|(number, block)| {
@@ -417,9 +418,7 @@ impl Transaction {
         order.sort_unstable();
         for (_, number, nth) in order {
             let block = &blocks[number];
-            if self.current.used() >= self.spilling.block() && !self.current.is_empty() {
-                self.close();
-            }
+            self.close_full();
             self.current.push_from(block, &block.entries()[nth]);
         }
     }
@@ -440,7 +439,6 @@ impl Transaction {
     pub(super) fn into_blocks(mut self) -> Blocks {
         self.close();
         Blocks {
-            records: self.records,
             files: self.files.into(),
             frame: 0,
             opened: None,
@@ -448,6 +446,11 @@ impl Transaction {
             buffer: Vec::new(),
         }
     }
+}
+
+/// Memory of a block that is full.
+fn kept_size(block: &Block) -> usize {
+    block.size() + size_of::<Block>()
 }
 
 impl Steps for Transaction {
@@ -485,7 +488,6 @@ impl Steps for Transaction {
 /// The blocks of a transaction, on their way out.
 #[derive(Debug)]
 pub struct Blocks {
-    records: u64,
     files: VecDeque<SpillFile>,
     /// The next frame of the first file.
     frame: usize,
@@ -495,11 +497,6 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// How many records there are in all.
-    pub fn records(&self) -> u64 {
-        self.records
-    }
-
     /// Memory that is taken.
     pub fn size(&self) -> usize {
         let held: usize = self.held.iter().map(Block::size).sum();

@@ -131,14 +131,11 @@ impl Transactions {
     /// The first transaction that began behind a place, was open for longer than `age` at a time, and has a known beginning.
     pub(super) fn begun_by(&self, behind: Option<Scn>, now: i64, age: Duration) -> Option<Overdue> {
         let from = behind.map_or(Bound::Unbounded, |scn| Bound::Excluded((scn, Xid(u64::MAX))));
-        let begun = self.starts.range((from, Bound::Unbounded)).filter_map(|&(start, xid)| {
+        let oldest = self.starts.range((from, Bound::Unbounded)).find_map(|&(start, xid)| {
             let micros = self.open.get(&xid)?.start_micros();
             (micros > 0).then_some(Overdue { xid, start, micros })
         });
-        let mut begun = begun;
-        begun
-            .next()
-            .filter(|oldest| i128::from(now) - i128::from(oldest.micros) > age.as_micros() as i128)
+        oldest.filter(|oldest| i128::from(now) - i128::from(oldest.micros) > age.as_micros() as i128)
     }
 
     /// Drops a transaction, and whatever comes of it until it ends.

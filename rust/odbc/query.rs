@@ -61,6 +61,15 @@ impl Connection {
         Ok(all)
     }
 
+    /// Runs a SELECT and returns the integer that its first row begins with, where there is one.
+    ///
+    /// # Errors
+    /// As [`Connection::rows`].
+    pub fn int(&mut self, sql: &str, columns: &[ColumnSpec]) -> Result<Option<i64>> {
+        let rows = self.rows(sql, columns)?;
+        Ok(rows.first().and_then(|row| row.first()).and_then(Field::int))
+    }
+
     /// Runs a SELECT; [`Connection::fetch`] brings its rows. Serves those who keep a half-read result beside its
     /// connection; others take [`Connection::query`]. A former result is given up.
     ///

@@ -11,7 +11,7 @@ use crate::dialect::Query;
 use crate::dialect::visibility::Visibility;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::Patience;
-use crate::odbc::{Connection, Field};
+use crate::odbc::Connection;
 use crate::position::{Lsn, Xid};
 use crate::snapshot::wait::{Clock, Wait, go_on};
 
@@ -84,8 +84,7 @@ pub fn refuse_standby(connection: &mut Connection, dialect: &dyn Visibility) -> 
 
 /// The one integer that a question has for an answer.
 pub(super) fn integer(connection: &mut Connection, query: &Query) -> Result<u64> {
-    let rows = connection.rows(&query.sql, &query.columns)?;
-    let answer = rows.first().and_then(|row| row.first()).and_then(Field::int);
+    let answer = connection.int(&query.sql, &query.columns)?;
     answer
         .and_then(|answer| u64::try_from(answer).ok())
         .ok_or_else(|| Error::from(ErrorKind::Internal("the server gave no number".into())))

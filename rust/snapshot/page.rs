@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::catalog::Table;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::standstill::Standstill;
 use crate::log::{Figures, Fragment, LogEvent, LogReader, Patience, Progress};
 use crate::position::{Point, Position, Scn};
 use crate::row::{RowCodec, RowKind, RowOrigin};
 use crate::snapshot::merge::Page;
-use crate::snapshot::wait::{Clock, Wait, go_on, until_visible};
+use crate::snapshot::wait::{Clock, go_on, until_visible};
 use crate::snapshot::{PageLimit, PageRounds, PageRows, PageSource};
 use crate::split::{Chunk, FinishedRange, Key, KeyRange};
 use crate::unavailable::{Around, Completion, Counts};
@@ -441,9 +442,8 @@ impl Rounds {
         clock: &mut dyn Clock,
         mut apply: impl FnMut(&mut Applying<'_>, LogEvent) -> Result<()>,
     ) -> Result<()> {
-        let mut wait = Wait::begin(self.limits.log_end, clock);
-        let mut reached = None;
-        let mut pushed = false;
+        let Patience { limit, pause } = self.limits.log_end;
+        let mut standstill = Standstill::new(limit);
         let mut inside = false;
         // What the reader says at first of the log's end it may have asked before the SELECTs; more records at that
         // scn may have come since. An end beyond is proof at any time, the same one only once it was asked for anew.
@@ -473,30 +473,12 @@ impl Rounds {
                 }
                 None if inside => return Err(internal("the log reader stopped inside a transaction")),
                 None => {
-                    let first = !std::mem::replace(&mut asked, true);
-                    if complete > reached {
-                        reached = complete;
-                        wait.restart(clock);
-                    }
-                    if first {
+                    if !std::mem::replace(&mut asked, true) {
                         continue;
                     }
-                    if wait.is_over(clock) {
-                        if pushed || !self.log.push()? {
-                            let reached = complete.unwrap_or(progress.position.scn);
-                            let seconds = wait.seconds();
-                            let needed = target;
-                            return Err(ErrorKind::LogBehind {
-                                needed,
-                                reached,
-                                seconds,
-                            }
-                            .into());
-                        }
-                        pushed = true;
-                        wait.restart(clock);
-                    }
-                    wait.pause(clock)?;
+                    let reached = complete.unwrap_or(progress.position.scn);
+                    standstill.look(target, reached, clock.now(), || self.log.push())?;
+                    clock.pause(pause);
                 }
             }
         }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use crate::catalog::Table;
 use crate::catalog::fetch;
 use crate::catalog::key::KeyCodec;
-use crate::dialect::Dialect;
 use crate::dialect::page::{Bounds, PageRequest, Segment, page, whole};
+use crate::dialect::{Dialect, Literal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{self, ColumnSpec, Connection};
 use crate::row::value::{Image, ValueBuffer};
@@ -91,10 +91,7 @@ impl PageTable {
         let mut columns: Vec<usize> = (0..table.columns.len())
             .filter(|column| needed.get(*column) == Some(&true))
             .collect();
-        let spec = |&column: &usize| match table.key.contains(&column) {
-            true => fetch::key_spec(&table.columns[column]),
-            false => fetch::spec(&table.columns[column]),
-        };
+        let spec = |&column: &usize| fetch::spec_in(&table, column);
         let long = |column: &usize| Ok::<_, Error>(spec(column)?.is_long());
         let any_long = columns.iter().map(long).collect::<Result<Vec<_>>>()?.contains(&true);
         columns.sort_by_key(|column| spec(column).is_ok_and(ColumnSpec::is_long));
@@ -173,10 +170,7 @@ impl PageSource for PageReader {
 
 impl PageReader {
     fn read(&mut self, chunk: &Chunk, limit: PageLimit, into: &mut PageRows) -> Result<Option<Key>> {
-        let plan = self
-            .tables
-            .get(&chunk.table)
-            .ok_or_else(|| ErrorKind::State("the table is not among the captured ones any more".into()))?;
+        let plan = plan_of(&self.tables, chunk)?;
         let keys = plan.keys()?;
         let reading = Reading {
             plan,
@@ -184,8 +178,7 @@ impl PageReader {
             chunk,
             limit,
         };
-        let literals = |key: &Option<Key>| key.as_ref().map(|key| keys.literals(&key.0)).transpose();
-        let (lower, upper) = (literals(&chunk.range.lower)?, literals(&chunk.range.upper)?);
+        let (lower, upper) = literals(keys, chunk)?;
         if !keys.is_ordered() {
             let sql = whole(&*self.dialect, plan.table.rows(), &plan.selected(&*self.dialect));
             reading.unordered(&mut self.connection, &sql, &mut self.values, into)?;
@@ -215,6 +208,19 @@ impl PageReader {
         }
         Ok(None)
     }
+}
+
+fn plan_of<'a>(tables: &'a HashMap<Arc<TableName>, PageTable>, chunk: &Chunk) -> Result<&'a PageTable> {
+    let gone = || ErrorKind::State("the table is not among the captured ones any more".into());
+    Ok(tables.get(&chunk.table).ok_or_else(gone)?)
+}
+
+/// The bounds of a chunk, as a statement has them.
+type Edges = (Option<Vec<Literal>>, Option<Vec<Literal>>);
+
+fn literals(keys: &KeyCodec, chunk: &Chunk) -> Result<Edges> {
+    let literals = |key: &Option<Key>| key.as_ref().map(|key| keys.literals(&key.0)).transpose();
+    Ok((literals(&chunk.range.lower)?, literals(&chunk.range.upper)?))
 }
 
 /// A page on its way.

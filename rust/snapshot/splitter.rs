@@ -8,7 +8,7 @@ use crate::catalog::key::KeyCodec;
 use crate::dialect::page::{Bounds, PageRequest, Segment, SortRequest, count, cut, cuts};
 use crate::dialect::{Dialect, Literal};
 use crate::error::{Error, ErrorKind, Result};
-use crate::odbc::{Batch, ColumnSpec, Connection, Field};
+use crate::odbc::{Batch, ColumnSpec, Connection};
 use crate::row::value::Value;
 use crate::split::{Chunk, Key, KeyRange};
 
@@ -179,8 +179,7 @@ impl<'t> Splitter<'t> {
 
     fn count(&self, connection: &mut Connection, segment: &Segment<'_>) -> Result<usize> {
         let sql = count(self.dialect, self.table.rows(), &self.table.key_columns(), segment);
-        let rows = connection.rows(&sql, &[ColumnSpec::Int])?;
-        let count = rows.first().and_then(|row| row.first()).and_then(Field::int);
+        let count = connection.int(&sql, &[ColumnSpec::Int])?;
         count
             .and_then(|count| usize::try_from(count).ok())
             .ok_or_else(|| ErrorKind::Internal("the server counted no rows".into()).into())

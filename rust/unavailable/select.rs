@@ -32,10 +32,7 @@ impl KeyReader {
         let literals = wanted.keys.iter().map(|key| codec.literals(key));
         let literals: Vec<Vec<Literal>> = literals.collect::<Result<_>>()?;
         let mut columns: Vec<usize> = table.key.iter().chain(wanted.columns).copied().collect();
-        let spec = |column: &usize| match table.key.contains(column) {
-            true => fetch::key_spec(&table.columns[*column]),
-            false => fetch::spec(&table.columns[*column]),
-        };
+        let spec = |column: &usize| fetch::spec_in(table, *column);
         // Long ones behind all others.
         columns.sort_by_key(|column| spec(column).is_ok_and(ColumnSpec::is_long));
         let selected = columns

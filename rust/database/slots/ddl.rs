@@ -121,13 +121,10 @@ fn relation(connection: &mut Connection, statements: &Statements, table: &TableN
         schema: &table.schema,
         name: &table.name,
     });
-    let rows = connection.rows(&query.sql, &query.columns)?;
-    let found = rows.first().and_then(|row| row.first()).and_then(Field::int);
+    let found = connection.int(&query.sql, &query.columns)?;
     Ok(found.map(|number| number as u64))
 }
 
 fn number(connection: &mut Connection, query: &Query) -> Result<i64> {
-    let rows = connection.rows(&query.sql, &query.columns)?;
-    let found = rows.first().and_then(|row| row.first()).and_then(Field::int);
-    Ok(found.unwrap_or_default())
+    Ok(connection.int(&query.sql, &query.columns)?.unwrap_or_default())
 }

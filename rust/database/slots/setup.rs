@@ -149,8 +149,8 @@ fn starts_where_no_slot_is(database: &SlotDatabase) -> Option<Error> {
 /// Whether the user may use slots.
 fn rights(connection: &mut Connection, dialect: &Postgres) -> Result<Option<Error>> {
     let query = dialect.may_replicate();
-    match connection.rows(&query.sql, &query.columns) {
-        Ok(rows) if rows.first().and_then(|row| row.first()).and_then(Field::int) == Some(0) => Ok(Some(
+    match connection.int(&query.sql, &query.columns) {
+        Ok(Some(0)) => Ok(Some(
             ErrorKind::Setup("the user may not use slots: ALTER ROLE … REPLICATION is needed".into()).into(),
         )),
         Ok(_) => Ok(None),

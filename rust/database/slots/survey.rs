@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::decoding::session::copy_name;
 use crate::log::decoding::slot;
 use crate::log::{LogStart, Patience};
-use crate::odbc::{Connection, Field};
+use crate::odbc::Connection;
 use crate::offset::Offset;
 use crate::position::{Incarnation, Lsn, Position, Scn};
 use crate::snapshot::barrier::Barrier;
@@ -48,8 +48,7 @@ impl Surveyed {
         };
         let connection = self.tables.connection();
         let query = self.statements.system_identifier();
-        let rows = connection.rows(&query.sql, &query.columns)?;
-        let number = rows.first().and_then(|row| row.first()).and_then(Field::int);
+        let number = connection.int(&query.sql, &query.columns)?;
         let unknown = || ErrorKind::Internal("the server does not say which log it has".into());
         self.incarnation = Incarnation(number.ok_or_else(unknown)? as u64);
         let found = slot::status(connection, &self.statements, &slot.name)?;

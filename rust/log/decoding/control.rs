@@ -169,12 +169,11 @@ impl Asked for Control {
     }
 
     fn relation(&mut self, of: Relation<'_>) -> Result<Option<u64>> {
-        let rows = self.rows(&self.statements.relation(of), "looking for a table of the log")?;
-        Ok(rows
-            .first()
-            .and_then(|row| row.first())
-            .and_then(Field::int)
-            .map(|number| number as u64))
+        let query = self.statements.relation(of);
+        let found = self.ask("looking for a table of the log", |connection, _| {
+            connection.int(&query.sql, &query.columns)
+        })?;
+        Ok(found.map(|number| number as u64))
     }
 
     fn table(&mut self, number: u32) -> Result<Option<Table>> {

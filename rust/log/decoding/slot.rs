@@ -210,8 +210,8 @@ pub(super) fn rows(connection: &mut Connection, query: &Query, doing: &str) -> R
 
 /// The one integer of a result.
 pub(super) fn number(connection: &mut Connection, query: &Query, doing: &str) -> Result<i64> {
-    let rows = rows(connection, query, doing)?;
-    let number = rows.first().and_then(|row| row.first()).and_then(Field::int);
+    let number = connection.int(&query.sql, &query.columns);
+    let number = number.map_err(|error| error.doing(doing))?;
     number.ok_or_else(|| Error::from(ErrorKind::Internal("the server gave no number".into())).doing(doing))
 }
 

@@ -3,11 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::log::logminer::contents::{Contents, TableIndex};
 use crate::log::logminer::faults::Faults;
 use crate::log::logminer::source::{LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::{Window, Windows};
+use crate::log::standstill::Standstill;
 use crate::log::transactions::Transactions;
 use crate::position::Scn;
 use crate::row::zone::Zone;
@@ -20,10 +21,8 @@ pub(super) struct Ahead {
     pub(super) end: Scn,
     /// How many those are, of each table.
     pub(super) shapes: Vec<usize>,
-    /// Up to where the log can be read, and since when.
-    reached: (Scn, Instant),
-    /// Whether the server was told to switch its log.
-    pushed: bool,
+    begun: Instant,
+    standstill: Standstill,
 }
 
 /// What a mining call needs.
@@ -35,40 +34,24 @@ pub(super) struct Call<'a> {
 }
 
 impl Ahead {
-    pub(super) fn new(windows: Windows, end: Scn, shapes: Vec<usize>) -> Self {
+    pub(super) fn new(windows: Windows, end: Scn, shapes: Vec<usize>, patience: Duration) -> Self {
         Ahead {
             windows,
             end,
             shapes,
-            reached: (Scn(0), Instant::now()),
-            pushed: false,
+            begun: Instant::now(),
+            standstill: Standstill::new(patience),
         }
     }
 
-    /// There is nothing to read behind `reached`, which is too little. On an idle database it may stay so (design 3.1.4):
-    /// returns whether the log is to be switched now.
+    /// There is nothing to read behind `reached`, which is too little.
     ///
     /// # Errors
-    /// `LogBehind` once it has stayed so for `patience`, and again behind a switch that `may_switch` allowed.
-    pub(super) fn wait(&mut self, reached: Scn, patience: Duration, may_switch: bool) -> Result<bool> {
-        if reached > self.reached.0 {
-            self.reached = (reached, Instant::now());
-            return Ok(false);
-        }
-        if self.reached.1.elapsed() < patience {
-            return Ok(false);
-        }
-        if self.pushed || !may_switch {
-            let kind = ErrorKind::LogBehind {
-                needed: self.end,
-                reached,
-                seconds: patience.as_secs(),
-            };
-            return Err(Error::from(kind).doing("waiting for the statements that a table was altered by"));
-        }
-        self.pushed = true;
-        self.reached.1 = Instant::now();
-        Ok(true)
+    /// Those of [`Standstill::look`].
+    pub(super) fn wait(&mut self, reached: Scn, push: impl FnOnce() -> Result<bool>) -> Result<()> {
+        self.standstill
+            .look(self.end, reached, self.begun.elapsed(), push)
+            .map_err(|error| error.doing("waiting for the statements that a table was altered by"))
     }
 
     /// Whether everything is read that it is for, once the log was read up to `end`.

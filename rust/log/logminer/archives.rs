@@ -104,16 +104,20 @@ impl Archives {
         Ok(Scn(first.previous.0 + 1))
     }
 
-    /// Bytes of all files.
-    pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.bytes).sum()
-    }
-
     /// Bytes of the files that lie wholly before `needed`: what may be deleted before it is missed.
     pub fn headroom(&self, needed: Scn) -> u64 {
+        bytes(self.parted(needed).0)
+    }
+
+    /// Bytes of all other files: what `needed` holds.
+    pub fn bytes_from(&self, needed: Scn) -> u64 {
+        bytes(self.parted(needed).1)
+    }
+
+    fn parted(&self, needed: Scn) -> (&[Archive], &[Archive]) {
         let before = self.files.iter().take_while(|file| file.last < needed);
         let count = before.count().min(self.files.len().saturating_sub(1));
-        self.files[..count].iter().map(|file| file.bytes).sum()
+        self.files.split_at(count)
     }
 
     /// The files that hold records from `first` to `last`, both inclusive.
@@ -131,6 +135,10 @@ impl Archives {
         }
         .into()
     }
+}
+
+fn bytes(files: &[Archive]) -> u64 {
+    files.iter().map(|file| file.bytes).sum()
 }
 
 fn hole(before: &Archive, after: &Archive) -> String {

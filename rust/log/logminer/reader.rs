@@ -109,6 +109,8 @@ pub struct LogMinerReader<S> {
     opened: Position,
     /// As they were listed last.
     archives: Archives,
+    /// Of these, what the oldest open transaction holds.
+    oldest_log_bytes: u64,
     missing: Missing,
     windows: Windows,
     transactions: Transactions,
@@ -186,6 +188,7 @@ impl<S: LogSource> LogMinerReader<S> {
             mined_from: at.mine_from,
             opened: at.position,
             archives,
+            oldest_log_bytes: 0,
             missing: Missing::default(),
             windows: Windows::new(at.mine_from, settings.window_bytes),
             transactions: Transactions::new(settings.spilling.clone()),
@@ -226,6 +229,8 @@ impl<S: LogSource> LogMinerReader<S> {
         let mut again = false;
         loop {
             self.archives = Archives::avoiding(self.source.archives()?, &self.missing.unreadable);
+            let oldest = self.transactions.oldest_start();
+            self.oldest_log_bytes = oldest.map_or(0, |start| self.archives.bytes_from(start));
             let window = match self.windows.plan(&self.archives, self.progress.complete_to) {
                 Ok(Some(window)) => window,
                 Ok(None) => {
@@ -422,6 +427,7 @@ impl<S: LogSource> LogMinerReader<S> {
                 // The statements stand in front of this: their effects have been seen.
                 self.source.visible_end()?,
                 self.decoder.shapes(),
+                self.settings.log_end_patience,
             ),
         };
         let archives = Archives::avoiding(self.source.archives()?, &self.missing.unreadable);
@@ -429,9 +435,8 @@ impl<S: LogSource> LogMinerReader<S> {
             Ok(Some(window)) => window,
             Ok(None) => {
                 let found = ahead.is_over(Some(archives.end()));
-                let settings = &self.settings;
-                if !found && ahead.wait(archives.end(), settings.log_end_patience, settings.may_switch)? {
-                    self.push()?;
+                if !found {
+                    ahead.wait(archives.end(), || self.push())?;
                 }
                 self.end_ahead(ahead, found);
                 return Ok(found);
@@ -734,10 +739,7 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
             mined_bytes: self.mined.bytes,
             open_transactions: self.transactions.len() as u64,
             oldest: self.transactions.oldest(),
-            oldest_log_bytes: self
-                .transactions
-                .oldest_start()
-                .map_or(0, |start| self.archives.bytes() - self.archives.headroom(start)),
+            oldest_log_bytes: self.oldest_log_bytes,
             buffered_bytes: (self.transactions.size()
                 + self.due.as_ref().map_or(0, |due| due.transaction.size())
                 + self.delivery.as_ref().map_or(0, Delivery::size)) as u64,

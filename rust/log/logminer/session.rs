@@ -66,9 +66,9 @@ impl Session {
     }
 
     fn number(&mut self, query: &Query, doing: &str) -> Result<u64> {
-        let rows = self.rows(query, doing)?;
-        let number = rows.first().and_then(|row| row.first()).and_then(Field::int);
+        let number = self.connection.int(&query.sql, &query.columns);
         number
+            .map_err(|error| error.doing(doing))?
             .and_then(|number| u64::try_from(number).ok())
             .ok_or_else(|| unexpected(doing))
     }

@@ -2,12 +2,11 @@
 //! time.
 
 use crate::dialect::page::{Bounds, SortRequest, sorted};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::odbc;
-use crate::row::{RowKind, RowOrigin};
-use crate::snapshot::select::{PageReader, PageTable, require_order};
+use crate::snapshot::select::{PageReader, Reading, literals, plan_of, require_order};
 use crate::snapshot::{PageLimit, PageRows, Piece};
-use crate::split::{Chunk, Key};
+use crate::split::Chunk;
 
 /// Bytes of rows that one statement asks for, as far as the rows before tell: the driver holds all of them.
 const ASKED_BYTES: usize = 4 << 20;
@@ -18,10 +17,8 @@ const ASKED_ROWS: usize = 4096;
 impl PageReader {
     /// The statement whose rows are those of a chunk, in key order.
     pub(in crate::snapshot) fn sorted(&self, chunk: &Chunk) -> Result<String> {
-        let plan = self.plan(chunk)?;
-        let keys = plan.keys()?;
-        let literals = |key: &Option<Key>| key.as_ref().map(|key| keys.literals(&key.0)).transpose();
-        let (lower, upper) = (literals(&chunk.range.lower)?, literals(&chunk.range.upper)?);
+        let plan = plan_of(&self.tables, chunk)?;
+        let (lower, upper) = literals(plan.keys()?, chunk)?;
         let bounds = Bounds {
             lower: lower.as_deref(),
             upper: upper.as_deref(),
@@ -43,7 +40,13 @@ impl PageReader {
         fetch: &dyn Fn(usize) -> String,
         take: &mut dyn FnMut(Piece) -> Result<()>,
     ) -> Result<()> {
-        let plan = self.tables.get(&chunk.table).ok_or_else(gone)?;
+        let plan = plan_of(&self.tables, chunk)?;
+        let reading = Reading {
+            plan,
+            codec: &*self.codec,
+            chunk,
+            limit,
+        };
         let mut rows = PageRows::default();
         let mut asked = 1;
         loop {
@@ -55,10 +58,9 @@ impl PageReader {
                 let columns: Vec<odbc::Column<'_>> = (0..batch.arity()).map(|number| batch.column(number)).collect();
                 for row in 0..batch.rows() {
                     let image = plan.image(&columns, row, &mut self.values);
-                    let (codec, values) = (&*self.codec, &self.values);
                     if rows.len() >= limit.rows.max(1) || rows.size() > limit.bytes {
                         let len = rows.len();
-                        rows.push(|out| codec.key(plan.number, values, image, out), |_| Ok(()))?;
+                        reading.push(&self.values, image, false, &mut rows)?;
                         require_order(chunk, &rows)?;
                         take(Piece {
                             rows: std::mem::take(&mut rows),
@@ -66,10 +68,7 @@ impl PageReader {
                         })?;
                     }
                     let before = rows.size();
-                    rows.push(
-                        |out| codec.key(plan.number, values, image, out),
-                        |out| codec.row(plan.number, RowKind::Insert, values, image, &RowOrigin::default(), out),
-                    )?;
+                    reading.push(&self.values, image, true, &mut rows)?;
                     require_order(chunk, &rows)?;
                     came += 1;
                     bytes += rows.size() - before;
@@ -85,12 +84,4 @@ impl PageReader {
         let len = rows.len();
         take(Piece { rows, len })
     }
-
-    fn plan(&self, chunk: &Chunk) -> Result<&PageTable> {
-        self.tables.get(&chunk.table).ok_or_else(gone)
-    }
-}
-
-fn gone() -> Error {
-    ErrorKind::State("the table is not among the captured ones any more".into()).into()
 }

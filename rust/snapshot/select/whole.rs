@@ -4,7 +4,7 @@ use crate::dialect::page::whole;
 use crate::error::{Error, ErrorKind, Result};
 use crate::odbc;
 use crate::row::{RowKind, RowOrigin};
-use crate::snapshot::select::PageReader;
+use crate::snapshot::select::{PageReader, plan_of};
 use crate::snapshot::{PageLimit, PageRows, Piece};
 use crate::split::{Chunk, Key};
 
@@ -15,10 +15,7 @@ impl PageReader {
         limit: PageLimit,
         take: &mut dyn FnMut(Piece) -> Result<()>,
     ) -> Result<()> {
-        let plan = self
-            .tables
-            .get(&chunk.table)
-            .ok_or_else(|| ErrorKind::State("the table is not among the captured ones any more".into()))?;
+        let plan = plan_of(&self.tables, chunk)?;
         let sql = whole(&*self.dialect, plan.table.rows(), &plan.selected(&*self.dialect));
         let mut number = first_number(chunk)?;
         let mut rows = PageRows::default();
