@@ -5,6 +5,8 @@
 mod generated_log;
 #[path = "../tests/support/large_transactions.rs"]
 mod large_transactions;
+#[path = "../tests/support/plain_table.rs"]
+mod plain_table;
 
 use std::time::Instant;
 

@@ -2,17 +2,18 @@
 //! however many there are. In a process of its own, since its memory is counted: what this crate allocates to the byte,
 //! what the driver takes besides as the kernel sees it.
 
+#[path = "support/counting.rs"]
+mod counting;
 #[path = "options/job.rs"]
 mod job;
 mod support;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use counting::Allocated;
 use job::{Job, PATIENCE};
 use serde_json::{Value, json};
 use support::postgres::{connect as postgres, dialect, shared};
@@ -28,48 +29,6 @@ use tidemark::snapshot::{PageLimit, PageRows, PageSource};
 use tidemark::split::{Chunk, KeyRange, TableName};
 
 const MEGABYTE: usize = 1 << 20;
-
-/// Counts what the crate has allocated, and the most of it since the peak was set back. A driver allocates elsewhere.
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn more(bytes: usize) {
-    PEAK.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
-}
-
-// SAFETY: All calls are those of the system's allocator, with the same arguments.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        more(layout.size());
-        // SAFETY: The caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        more(layout.size());
-        // SAFETY: The caller's.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: The caller's.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Old and new are there at once where the memory is moved.
-        more(size);
-        HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: The caller's.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
 
 unsafe extern "C" {
     fn mallopt(parameter: i32, value: i32) -> i32;
@@ -109,11 +68,10 @@ fn peak_of(run: impl FnOnce()) -> Peak {
     // The kernel's mark is set to what is resident now.
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
     let resident = resident_peak();
-    let held = HELD.load(Relaxed);
-    PEAK.store(held, Relaxed);
+    let allocated = Allocated::begin();
     run();
     Peak {
-        own: PEAK.load(Relaxed) - held,
+        own: allocated.bytes(),
         resident: resident_peak().saturating_sub(resident),
     }
 }

@@ -1,54 +1,27 @@
 //! Large transactions in flat memory: what the crate allocates does not grow with the transaction. In a process of its own,
 //! since its memory is counted.
 
+#[path = "support/counting.rs"]
+mod counting;
 #[path = "support/generated_log.rs"]
 mod generated_log;
 #[path = "support/large_transactions.rs"]
 mod large_transactions;
+#[path = "support/plain_table.rs"]
+mod plain_table;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
+use counting::Allocated;
 use generated_log::{End, Plan};
 use large_transactions::{Read, read};
-
-/// Counts what is allocated, and the most of it since the peak was set back.
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn more(bytes: usize) {
-    PEAK.fetch_max(HELD.fetch_add(bytes, Relaxed) + bytes, Relaxed);
-}
-
-// SAFETY: All calls are those of the system's allocator, with the same arguments.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        more(layout.size());
-        // SAFETY: The caller's.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: The caller's.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
 
 const BUDGET: usize = 4 << 20;
 
 fn peak(plan: Plan) -> (Read, usize) {
     let folder = std::env::temp_dir().join(format!("tidemark-spill-test-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let held = HELD.load(Relaxed);
-    PEAK.store(held, Relaxed);
+    let allocated = Allocated::begin();
     let out = read(plan, BUDGET, vec![folder.clone()]);
-    let peak = PEAK.load(Relaxed) - held;
+    let peak = allocated.bytes();
     // The reader is gone, and with it its folder.
     std::fs::remove_dir(&folder).unwrap();
     (out, peak)

@@ -3,6 +3,8 @@
 mod files;
 mod max_age;
 mod openings;
+#[path = "../support/plain_table.rs"]
+mod plain_table;
 mod random;
 #[path = "../support/scripted_log.rs"]
 mod scripted_log;
@@ -16,7 +18,6 @@ use std::time::Duration;
 
 use scripted_log::{Line, RowOrder, ScriptedLog};
 use tidemark::catalog::change::ChangeKind;
-use tidemark::catalog::{Column, ColumnType, Table};
 use tidemark::error::{Error, ErrorKind};
 use tidemark::log::logminer::changes::CapturedTable;
 use tidemark::log::logminer::delivery::FragmentLimit;
@@ -27,38 +28,9 @@ use tidemark::log::{LogEvent, LogReader, Opening, Progress};
 use tidemark::position::{CommitPosition, Place, Position, Scn};
 use tidemark::row::value::{Image, Value, ValueBuffer};
 use tidemark::row::zone::Zone;
-use tidemark::split::TableName;
 
 fn table() -> CapturedTable {
-    let column = |name: &str, kind| Column {
-        name: name.into(),
-        kind,
-        nullable: true,
-        is_virtual: false,
-        collated: false,
-    };
-    CapturedTable::whole(Arc::new(Table {
-        name: Arc::new(TableName {
-            schema: "S".into(),
-            name: "T".into(),
-        }),
-        object_id: 7,
-        version: 0,
-        columns: vec![
-            column("ID", ColumnType::Integer { bits: 64 }),
-            column(
-                "V",
-                ColumnType::Text {
-                    length: Some(100),
-                    padded: false,
-                },
-            ),
-        ],
-        key: vec![0],
-        partitions: Vec::new(),
-        is_partitioned: false,
-        text_order: tidemark::catalog::text_order::TextOrder::BYTES,
-    }))
+    plain_table::table(100)
 }
 
 fn insert(id: u64, value: &str) -> String {

@@ -3,20 +3,16 @@
 #![allow(dead_code)]
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use tidemark::catalog::text_order::TextOrder;
-use tidemark::catalog::{Column, ColumnType, Table};
-use tidemark::log::logminer::changes::CapturedTable;
 use tidemark::log::logminer::delivery::FragmentLimit;
 use tidemark::log::logminer::reader::{LogMinerReader, Settings};
 use tidemark::log::spill::{Spilled, Spilling};
 use tidemark::log::{LogEvent, LogReader, Opening};
 use tidemark::position::{Position, Scn, Xid};
 use tidemark::row::value::Value;
-use tidemark::split::TableName;
 
 use crate::generated_log::{GeneratedLog, LARGE, Plan};
+use crate::plain_table::table;
 
 /// What a run gave.
 #[derive(Debug, Default)]
@@ -28,38 +24,6 @@ pub struct Read {
     pub spilled: Spilled,
     /// Most memory that the reader said it takes for changes.
     pub buffered: u64,
-}
-
-fn table() -> CapturedTable {
-    let column = |name: &str, kind| Column {
-        name: name.into(),
-        kind,
-        nullable: true,
-        is_virtual: false,
-        collated: false,
-    };
-    CapturedTable::whole(Arc::new(Table {
-        name: Arc::new(TableName {
-            schema: "S".into(),
-            name: "T".into(),
-        }),
-        object_id: 7,
-        version: 0,
-        columns: vec![
-            column("ID", ColumnType::Integer { bits: 64 }),
-            column(
-                "V",
-                ColumnType::Text {
-                    length: Some(2000),
-                    padded: false,
-                },
-            ),
-        ],
-        key: vec![0],
-        partitions: Vec::new(),
-        is_partitioned: false,
-        text_order: TextOrder::BYTES,
-    }))
 }
 
 /// Reads the whole log under a budget.
@@ -77,7 +41,7 @@ pub fn read(plan: Plan, memory: usize, folders: Vec<PathBuf>) -> Read {
         mine_from: Scn(0),
         position: Position::before(Scn(0)),
     };
-    let mut reader = LogMinerReader::open(GeneratedLog::new(plan), vec![table()], settings, opening).unwrap();
+    let mut reader = LogMinerReader::open(GeneratedLog::new(plan), vec![table(2000)], settings, opening).unwrap();
     let mut out = Read::default();
     while let Some(event) = reader.poll().unwrap() {
         out.buffered = out.buffered.max(reader.figures().buffered_bytes);

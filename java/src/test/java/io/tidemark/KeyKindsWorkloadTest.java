@@ -8,6 +8,7 @@ import io.tidemark.sink.CommittedLines;
 import io.tidemark.workload.ArchiveLag;
 import io.tidemark.workload.ChangeLine;
 import io.tidemark.workload.ChangesJob;
+import io.tidemark.workload.DecodedTransaction;
 import io.tidemark.workload.JobProcess;
 import io.tidemark.workload.KeyKinds;
 import io.tidemark.workload.KindsJudge;
@@ -82,7 +83,7 @@ class KeyKindsWorkloadTest {
         writers.close();
         workload.close();
         Map<String, Map<String, String>> tables = kinds.content(connection);
-        List<KindsJudge.Transaction> decoded = judge.transactions(connection);
+        List<DecodedTransaction<ChangeLine>> decoded = judge.transactions(connection);
         try {
           long last = decoded.get(decoded.size() - 1).xid;
           job.await("the last transaction", () -> committed.has(last));
@@ -210,7 +211,10 @@ class KeyKindsWorkloadTest {
 
   /** Compares the changes with the log's own transactions. */
   private static void judge(
-      KeyKinds kinds, List<KindsJudge.Transaction> decoded, List<ChangeLine> all, long marker) {
+      KeyKinds kinds,
+      List<DecodedTransaction<ChangeLine>> decoded,
+      List<ChangeLine> all,
+      long marker) {
     List<ChangeLine> log =
         all.stream()
             .filter(change -> !change.isSchemaChange() || change.isTruncate())

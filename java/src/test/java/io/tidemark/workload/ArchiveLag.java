@@ -2,7 +2,6 @@ package io.tidemark.workload;
 
 import java.sql.Connection;
 import java.sql.DriverManager;
-import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Random;
 
@@ -10,26 +9,23 @@ import java.util.Random;
  * Lets the archives stay behind the log for a while and come up again, and begins new ones, at
  * moments from a seed.
  */
-public final class ArchiveLag implements RandomWorkload.Disturbance {
-  private final Thread thread;
-  private volatile boolean stopping;
-  private volatile SQLException failure;
+public final class ArchiveLag extends Background {
+  private final String url;
+  private final Random random;
 
   public ArchiveLag(String url, long seed) {
-    thread = new Thread(() -> run(url, new Random(seed)), "archive-lag");
-    thread.setDaemon(true);
+    super("archive-lag", "the archives could not be held back");
+    this.url = url;
+    random = new Random(seed);
   }
 
+  /** Behind it the archives follow the log. */
   @Override
-  public void start() {
-    thread.start();
-  }
-
-  private void run(String url, Random random) {
+  void run() throws Exception {
     try (Connection connection = DriverManager.getConnection(url);
         Statement statement = connection.createStatement()) {
       try {
-        while (!stopping) {
+        while (!isStopping()) {
           statement.execute("CALL logminer.hold()");
           Thread.sleep(random.nextInt(600));
           statement.execute("CALL logminer.release()");
@@ -41,24 +37,6 @@ public final class ArchiveLag implements RandomWorkload.Disturbance {
       } finally {
         statement.execute("CALL logminer.release()");
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    } catch (SQLException e) {
-      failure = e;
-    }
-  }
-
-  /** From here on the archives follow the log; reports what went wrong, if anything. */
-  @Override
-  public void close() throws SQLException {
-    stopping = true;
-    try {
-      thread.join();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    if (failure != null) {
-      throw new SQLException("the archives could not be held back", failure);
     }
   }
 }

@@ -1,10 +1,8 @@
 package io.tidemark.workload;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,70 +20,28 @@ public final class Judge {
   static final String NEW = " new-tuple: ";
 
   private static final BinaryOperator<String> PLAIN = (type, text) -> text;
-  private final String slot;
-
-  /** What the names of the server's own functions begin with. */
-  private final String prefix;
+  private final DecodedLog log;
 
   /** Makes the slot; every change from now on is judged. */
   public Judge(Connection connection, String slot) throws SQLException {
-    this.slot = slot;
     try (Statement statement = connection.createStatement()) {
-      try (ResultSet row = statement.executeQuery("SELECT to_regclass('sys_class') IS NOT NULL")) {
-        row.next();
-        prefix = row.getBoolean(1) ? "sys_" : "pg_";
-      }
       statement.execute("ALTER TABLE \"BIZ\".\"ORDERS\" REPLICA IDENTITY FULL");
-      statement.execute(
-          "SELECT " + prefix + "create_logical_replication_slot('" + slot + "', 'test_decoding')");
     }
+    log = new DecodedLog(connection, slot);
   }
 
   /**
-   * A committed transaction: its rows as {@code kind|ID|CUSTOMER|AMOUNT|NOTE|ORDERED|CHANGED}, in
-   * log order.
+   * All transactions that changed the table, in commit order. Their rows are {@code
+   * kind|ID|CUSTOMER|AMOUNT|NOTE|ORDERED|CHANGED}.
    */
-  public static final class Transaction {
-    public final long xid;
-
-    /** Where it committed. */
-    public long commit;
-
-    public final List<String> rows = new ArrayList<>();
-
-    Transaction(long xid) {
-      this.xid = xid;
-    }
-  }
-
-  /** All transactions that changed the table, in commit order. */
-  public List<Transaction> transactions(Connection connection) throws SQLException {
-    List<Transaction> transactions = new ArrayList<>();
-    Transaction current = null;
-    try (Statement statement = connection.createStatement();
-        ResultSet row =
-            statement.executeQuery(
-                "SELECT xid::text, data, (lsn - '0/0')::text FROM "
-                    + prefix
-                    + "logical_slot_get_changes('"
-                    + slot
-                    + "', NULL, NULL)")) {
-      while (row.next()) {
-        String data = row.getString(2);
-        if (data.startsWith("BEGIN")) {
-          current = new Transaction(Long.parseLong(row.getString(1)));
-        } else if (data.startsWith("COMMIT")) {
-          if (current != null && !current.rows.isEmpty()) {
-            current.commit = row.getLong(3);
-            transactions.add(current);
+  public List<DecodedTransaction<String>> transactions(Connection connection) throws SQLException {
+    return log.transactions(
+        connection,
+        (xid, line, into) -> {
+          if (line.startsWith(TABLE)) {
+            rows(line.substring(TABLE.length()), into);
           }
-          current = null;
-        } else if (data.startsWith(TABLE) && current != null) {
-          rows(data.substring(TABLE.length()), current.rows);
-        }
-      }
-    }
-    return transactions;
+        });
   }
 
   /** One decoded change as the rows of a changelog. */

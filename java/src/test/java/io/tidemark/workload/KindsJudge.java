@@ -1,10 +1,7 @@
 package io.tidemark.workload;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -20,53 +17,18 @@ public final class KindsJudge {
           "table \"" + KeyKinds.SCHEMA + "\"\\.\"([^\"]+)\": (INSERT|UPDATE|DELETE|TRUNCATE): (.*)",
           Pattern.DOTALL);
   private final KeyKinds kinds;
-  private final String slot;
+  private final DecodedLog log;
 
   /** Makes the slot; every change from now on is judged. */
   public KindsJudge(Connection connection, KeyKinds kinds, String slot) throws SQLException {
     this.kinds = kinds;
-    this.slot = slot;
-    try (Statement statement = connection.createStatement()) {
-      statement.execute(
-          "SELECT pg_create_logical_replication_slot('" + slot + "', 'test_decoding')");
-    }
-  }
-
-  /** A committed transaction and its changes in log order. */
-  public static final class Transaction {
-    public final long xid;
-    public final List<ChangeLine> changes = new ArrayList<>();
-
-    Transaction(long xid) {
-      this.xid = xid;
-    }
+    log = new DecodedLog(connection, slot);
   }
 
   /** All transactions that changed one of the tables, in commit order. */
-  public List<Transaction> transactions(Connection connection) throws SQLException {
-    List<Transaction> transactions = new ArrayList<>();
-    Transaction current = null;
-    try (Statement statement = connection.createStatement();
-        ResultSet row =
-            statement.executeQuery(
-                "SELECT xid::text, data FROM pg_logical_slot_get_changes('"
-                    + slot
-                    + "', NULL, NULL)")) {
-      while (row.next()) {
-        String data = row.getString(2);
-        if (data.startsWith("BEGIN")) {
-          current = new Transaction(row.getLong(1));
-        } else if (data.startsWith("COMMIT")) {
-          if (current != null && !current.changes.isEmpty()) {
-            transactions.add(current);
-          }
-          current = null;
-        } else if (current != null) {
-          change(current.xid, data, current.changes);
-        }
-      }
-    }
-    return transactions;
+  public List<DecodedTransaction<ChangeLine>> transactions(Connection connection)
+      throws SQLException {
+    return log.transactions(connection, this::change);
   }
 
   private void change(long xid, String data, List<ChangeLine> into) {

@@ -18,7 +18,7 @@ import java.util.function.LongPredicate;
  * moments from a seed, from the snapshot on; a table is truncated where the test allows it. No
  * column takes another's name: rows that a job reads behind that are an error of its own.
  */
-public final class KindsWorkload implements Writers.Change, AutoCloseable {
+public final class KindsWorkload extends Background implements Writers.Change {
   /** Not the first one, whose last row is the marker. */
   private static final List<String> CHANGING = List.of("VARCHAR", "SKEWED");
 
@@ -26,15 +26,14 @@ public final class KindsWorkload implements Writers.Change, AutoCloseable {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final KeyKinds kinds;
-  private final Thread thread;
+  private final String url;
+  private final Random random;
 
   /** The column of a table that came last, if it has not gone. */
   private final Map<String, String> columns = new ConcurrentHashMap<>();
 
   private final List<Altered> altered = new CopyOnWriteArrayList<>();
   private volatile LongPredicate isOut;
-  private volatile boolean stopping;
-  private volatile Exception failure;
 
   /** A statement that was committed. */
   public static final class Altered {
@@ -50,14 +49,10 @@ public final class KindsWorkload implements Writers.Change, AutoCloseable {
   }
 
   public KindsWorkload(String url, KeyKinds kinds, long seed) {
+    super("ddl", "a table could not be altered");
+    this.url = url;
     this.kinds = kinds;
-    thread = new Thread(() -> run(url, new Random(seed)), "ddl");
-    thread.setDaemon(true);
-  }
-
-  /** Begins with DDL: columns that come. */
-  public void start() {
-    thread.start();
+    random = new Random(seed);
   }
 
   /**
@@ -148,16 +143,18 @@ public final class KindsWorkload implements Writers.Change, AutoCloseable {
             : "'" + notes[random.nextInt(notes.length)] + " " + random.nextInt(1000) + "'");
   }
 
-  private void run(String url, Random random) {
+  /** At first columns only come. */
+  @Override
+  void run() throws Exception {
     try (Connection connection = DriverManager.getConnection(url);
         Connection marking = DriverManager.getConnection(url);
         Statement statement = connection.createStatement()) {
       connection.setAutoCommit(false);
-      for (int number = 0; !stopping; number++) {
+      for (int number = 0; !isStopping(); number++) {
         Thread.sleep(random.nextInt(700));
         try {
           if (isOut != null && random.nextInt(4) == 0) {
-            truncate(statement, random);
+            truncate(statement);
           } else {
             String name = CHANGING.get(random.nextInt(CHANGING.size()));
             alter(statement, marking, kinds.kind(name), "X" + number);
@@ -169,10 +166,6 @@ public final class KindsWorkload implements Writers.Change, AutoCloseable {
           }
         }
       }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    } catch (SQLException | RuntimeException e) {
-      failure = e;
     }
   }
 
@@ -194,7 +187,7 @@ public final class KindsWorkload implements Writers.Change, AutoCloseable {
     long marker = kinds.marker(marking);
     long deadline = System.nanoTime() + PATIENCE.toNanos();
     while (!isOut.test(marker)) {
-      if (stopping || System.nanoTime() > deadline) {
+      if (isStopping() || System.nanoTime() > deadline) {
         columns.put(kind.name, column);
         statement.getConnection().rollback();
         return;
@@ -204,7 +197,7 @@ public final class KindsWorkload implements Writers.Change, AutoCloseable {
     commit(statement, kind, table + " DROP COLUMN \"" + column + "\"");
   }
 
-  private void truncate(Statement statement, Random random) throws SQLException {
+  private void truncate(Statement statement) throws SQLException {
     KeyKinds.Kind kind = kinds.all().get(1 + random.nextInt(kinds.all().size() - 1));
     commit(statement, kind, "TRUNCATE TABLE " + kind.table());
   }
@@ -218,19 +211,5 @@ public final class KindsWorkload implements Writers.Change, AutoCloseable {
     }
     statement.getConnection().commit();
     altered.add(new Altered(xid, kind.name, sql));
-  }
-
-  /** Ends the DDL; reports what went wrong, if anything. */
-  @Override
-  public void close() throws SQLException {
-    stopping = true;
-    try {
-      thread.join();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    if (failure != null) {
-      throw new SQLException("a table could not be altered", failure);
-    }
   }
 }

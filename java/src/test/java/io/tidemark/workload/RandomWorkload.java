@@ -158,11 +158,11 @@ public final class RandomWorkload {
     }
 
     /** Adds what log and changelog have of the key. */
-    AssertionError with(List<Judge.Transaction> log, Path lines) throws IOException {
+    AssertionError with(List<DecodedTransaction<String>> log, Path lines) throws IOException {
       StringBuilder history = new StringBuilder(getMessage());
       history.append("\nin the log:");
-      for (Judge.Transaction transaction : log) {
-        for (String row : transaction.rows) {
+      for (DecodedTransaction<String> transaction : log) {
+        for (String row : transaction.changes) {
           if (row.startsWith(key + "|", 3)) {
             history.append("\n  ").append(transaction.xid).append(' ').append(row);
           }
@@ -189,7 +189,8 @@ public final class RandomWorkload {
   }
 
   /** Compares the stream with the log's own transactions. */
-  private static void judge(List<Judge.Transaction> log, List<String> stream, long marker) {
+  private static void judge(
+      List<DecodedTransaction<String>> log, List<String> stream, long marker) {
     Map<Long, Integer> order = new HashMap<>();
     for (int n = 0; n < log.size(); n++) {
       order.put(log.get(n).xid, n);
@@ -211,7 +212,7 @@ public final class RandomWorkload {
       assertTrue(position > last, "transaction " + xid + " comes out of commit order");
       last = position;
       List<String> whole =
-          log.get(position).rows.stream()
+          log.get(position).changes.stream()
               .map(row -> row.replace("\n", "\\n"))
               .collect(Collectors.toList());
       if (position >= markerAt) {
