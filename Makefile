@@ -6,11 +6,13 @@ SHELL := /bin/bash
 MVN := mvn -B -q --no-transfer-progress -Dstyle.color=never
 FLINK2 := 2.3.0
 
-.PHONY: help setup demo test test-rust test-stand-in test-java bench fmt jar clean
+.PHONY: help setup demo playground stand-in test test-rust test-stand-in test-java bench fmt jar clean
 
 help:
 	@echo 'make setup   install what is missing (Debian packages)'
 	@echo 'make demo    a Flink SQL job over the stand-in; ARGS="--rows 1000000 --seconds 60"'
+	@echo 'make playground   a database, a Flink cluster, its SQL client; DATABASE=postgres, FILE=script.sql, FLINK_VERSION=2.3.0'
+	@echo 'make stand-in     the database alone, and how to connect to it'
 	@echo 'make test    everything that CI runs'
 	@echo 'make bench   side by side with peers, ratios printed'
 	@echo 'make fmt     format Rust and Java'
@@ -24,6 +26,12 @@ jar: setup
 
 demo: setup
 	@scripts/demo.sh $(ARGS)
+
+playground: setup
+	@scripts/playground.sh
+
+stand-in: setup
+	@DATABASE_ONLY=1 scripts/playground.sh
 
 test: test-rust test-stand-in test-java
 

@@ -1,0 +1,4 @@
+-- What the owner of a table does on PostgreSQL, once: docs/postgres.md.
+ALTER TABLE "BIZ"."CUSTOMERS" REPLICA IDENTITY FULL;
+ALTER TABLE "BIZ"."ORDERS" REPLICA IDENTITY FULL;
+CREATE PUBLICATION playground FOR TABLE "BIZ"."CUSTOMERS", "BIZ"."ORDERS";
