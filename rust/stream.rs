@@ -17,7 +17,7 @@ use crate::position::{Place, Position, Scn};
 use crate::row::batch::{Batch, BatchLimit, Mark};
 use crate::row::{RowCodec, RowKind, RowOrigin, Updates};
 use crate::snapshot::wait::Clock;
-use crate::split::{FinishedRange, StreamSplit, TableName};
+use crate::split::{FinishedRange, Partition, StreamSplit, TableName};
 use crate::stream::filter::Filter;
 use crate::stream::unit::{Counted, Unit};
 use crate::unavailable::{Around, Completion, Counts};
@@ -173,6 +173,11 @@ impl Stream {
     /// Bytes of kept log that lie wholly before `needed`.
     pub fn headroom(&self, needed: Scn) -> Option<u64> {
         self.log.headroom(needed)
+    }
+
+    /// What the split keeps of partitions, once it is another one.
+    pub fn partitions(&mut self) -> Option<Vec<Partition>> {
+        self.log.partitions()
     }
 
     /// What the log reader has done and what it holds.

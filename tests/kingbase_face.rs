@@ -16,6 +16,7 @@ use tidemark::log::captured::CapturedTable;
 use tidemark::log::decoding::reader::{Settings, SlotReader};
 use tidemark::log::decoding::session::SlotSettings;
 use tidemark::log::decoding::slot;
+use tidemark::log::logminer::faults::OnFault;
 use tidemark::log::{FragmentLimit, LogEvent, LogReader, Opening, Patience};
 use tidemark::odbc::{Connection, ConnectionSettings, Secret};
 use tidemark::position::{Position, Scn};
@@ -151,6 +152,7 @@ fn rows_come_through_test_decoding_where_there_is_no_pgoutput() {
     let settings = Settings {
         slot: SlotSettings {
             ddl_table: None,
+            on_mismatch: OnFault::Fail,
             look_every: Duration::from_secs(1),
             slot: "read".into(),
             publications: Vec::new(),
@@ -166,6 +168,7 @@ fn rows_come_through_test_decoding_where_there_is_no_pgoutput() {
             bytes: 1 << 20,
         },
         selection: None,
+        partitions: Vec::new(),
     };
     let mut reader = SlotReader::open(
         Arc::new(|| Connection::open(&self::settings())),

@@ -125,6 +125,7 @@ impl Assigner {
                 .map_err(|_| ErrorKind::Internal("there are too many finished ranges".into()))?,
             ranges: Vec::new(),
             tables: self.tables.keys().cloned().collect(),
+            partitions: self.partitions.clone(),
             offset,
         })
     }

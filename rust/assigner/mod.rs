@@ -20,7 +20,9 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
-use crate::split::{AssignerState, Chunk, FinishedRange, Key, Plan, Split, TableName, ToEnumerator, ToReader};
+use crate::split::{
+    AssignerState, Chunk, FinishedRange, Key, Partition, Plan, Split, TableName, ToEnumerator, ToReader,
+};
 use ranges::Provisional;
 use table::Table;
 
@@ -79,6 +81,7 @@ pub struct Assigner {
     incarnation: Incarnation,
     start: Start,
     tables: BTreeMap<Arc<TableName>, Table>,
+    partitions: Vec<Partition>,
     planned: VecDeque<Chunk>,
     /// How many kept ranges are provisional.
     provisional: usize,
@@ -117,6 +120,7 @@ impl Assigner {
             incarnation: Incarnation::default(),
             start: Start::Undecided,
             tables: BTreeMap::new(),
+            partitions: Vec::new(),
             planned: VecDeque::new(),
             provisional: 0,
             mine_from: BTreeMap::new(),
@@ -153,6 +157,7 @@ impl Assigner {
             assigner.keep(range, None)?;
         }
         assigner.planned = state.planned.into();
+        assigner.partitions = state.partitions;
         assigner.stream = state.stream_out.then_some(StreamOut { subtask: None });
         assigner.refuse_unsafe_checkpointing()?;
         Ok(assigner)
@@ -174,6 +179,11 @@ impl Assigner {
             self.tables.insert(table.name.clone(), table);
         }
         self.refuse_unsafe_checkpointing()
+    }
+
+    /// Says which partitions the tables have at the beginning of the snapshot, where the log names these alone.
+    pub fn set_partitions(&mut self, partitions: Vec<Partition>) {
+        self.partitions = partitions;
     }
 
     /// Decides for the stream alone.
@@ -316,6 +326,7 @@ impl Assigner {
             planned: self.planned.iter().cloned().collect(),
             ranges: self.ranges().cloned().collect(),
             stream_out: self.stream.is_some(),
+            partitions: self.partitions.clone(),
         }
         .encode()
     }

@@ -264,8 +264,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         of: Of::Every,
         kind: OptionKind::Choice(&["fail", "skip"]),
         default: Default::Text("fail"),
-        doc: "What to do about a record of another shape of its table: fail, or go on without it, warn and count it \
-              (`recordsSkipped`).",
+        doc: "What to do about a record of another shape of its table, or of a table of which it cannot be told whether it was \
+              a partition: fail, or go on without it, warn and count it (`recordsSkipped`).",
     },
     OptionSpec {
         name: "transaction.memory",

@@ -21,7 +21,7 @@ use crate::position::{Incarnation, Position, Scn};
 use crate::reader::capture::{Capture, Connector};
 use crate::row::RowCodec;
 use crate::snapshot::PageSource;
-use crate::split::{Chunk, Key, TableName};
+use crate::split::{Chunk, Key, Partition, TableName};
 use crate::unavailable::Completion;
 
 /// How long a log file that should be there may be missing: a server may list one before it can be opened, or the next
@@ -171,7 +171,7 @@ impl Capture for Captured {
         Ok((log, opening.position))
     }
 
-    fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
+    fn log_at(&mut self, mine_from: Scn, position: Position, _: &[Partition]) -> Result<Box<dyn LogReader>> {
         self.log_miner()
             .open(self.database.connections.open()?, Opening { mine_from, position })
     }

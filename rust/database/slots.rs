@@ -30,7 +30,7 @@ use crate::snapshot::barrier::Barrier;
 use crate::snapshot::exact::{ExactPages, ExactRounds};
 use crate::snapshot::page::RoundLimits;
 use crate::snapshot::{PageRounds, PageSource};
-use crate::split::TableName;
+use crate::split::{Partition, TableName};
 use crate::stop::{RealClock, Stop, Stopped};
 use crate::unavailable::Completion;
 
@@ -235,7 +235,7 @@ impl Capture for Captured {
         Ok(Box::new(ExactRounds::new(limits, Box::new(connect))))
     }
 
-    fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
+    fn log_at(&mut self, mine_from: Scn, position: Position, partitions: &[Partition]) -> Result<Box<dyn LogReader>> {
         let (config, slot) = (&self.database.config, &self.database.slot);
         let names = self.tables.names().to_vec();
         let statements = Statements::new(self.dialect.names().clone());
@@ -247,6 +247,7 @@ impl Capture for Captured {
                 publications: vec![slot.publication.clone()],
                 exclusive,
                 ddl_table: slot.ddl.table(),
+                on_mismatch: config.log.on_mismatch,
                 look_every: LOOK_EVERY,
                 batch_changes: CALL_CHANGES,
                 patience: self.database.copy_patience(),
@@ -256,6 +257,7 @@ impl Capture for Captured {
                 bytes: FRAGMENT_BYTES,
             },
             selection: Some(self.tables.selection()),
+            partitions: partitions.to_vec(),
         };
         let at = Opening { mine_from, position };
         let tables = self.tables.for_log();

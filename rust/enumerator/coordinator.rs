@@ -15,7 +15,7 @@ use crate::gauges::{CHUNKS_DONE, CHUNKS_PLANNED, Gauge, TABLES_CUT};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
 use crate::reader::api::Metric;
-use crate::split::{Chunk, Split, TableName, ToEnumerator};
+use crate::split::{Chunk, Partition, Split, TableName, ToEnumerator};
 
 /// How often the log is told how the snapshot comes along.
 const TOLD_EVERY: Duration = Duration::from_secs(30);
@@ -34,8 +34,8 @@ pub(super) struct Coordinator {
 enum Found {
     /// Which log there is, and that it still holds what the state needs.
     Log(Incarnation),
-    /// The tables of a snapshot, and where the log phase behind it begins, if that is known.
-    Tables(Vec<TableName>, Option<Position>),
+    /// The tables of a snapshot with their partitions, and where the log phase behind it begins, if that is known.
+    Tables(Vec<TableName>, Vec<Partition>, Option<Position>),
     Start(Offset),
     Chunks(Vec<Chunk>),
 }
@@ -150,8 +150,9 @@ impl Enumerator for Coordinator {
                     assigner.set_incarnation(incarnation)?;
                     Vec::new()
                 }
-                Some(Found::Tables(tables, from)) => {
+                Some(Found::Tables(tables, partitions, from)) => {
                     assigner.start_tables(tables, from)?;
+                    assigner.set_partitions(partitions);
                     Vec::new()
                 }
                 Some(Found::Start(offset)) => actions(assigner.start_stream(offset)?),
@@ -219,8 +220,10 @@ fn look(surveyor: &dyn Surveyor, connected: &mut Connected, wanted: Wanted, star
         Wanted::Log { .. } | Wanted::Start => match startup {
             StartupMode::Log(start) => Found::Start(survey.start_of_log(start)?),
             StartupMode::Initial | StartupMode::Snapshot => {
+                // Behind the log phase's beginning a partition can go whose rows come in it.
+                let partitions = survey.partitions()?;
                 let from = survey.start_of_snapshot()?;
-                Found::Tables(survey.tables(), from)
+                Found::Tables(survey.tables(), partitions, from)
             }
         },
     })

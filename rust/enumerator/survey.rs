@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::log::LogStart;
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
-use crate::split::{Chunk, Key, TableName};
+use crate::split::{Chunk, Key, Partition, TableName};
 
 /// Connects the enumerator to its database.
 pub trait Surveyor: Send + Sync {
@@ -43,6 +43,14 @@ pub trait Survey: Send {
     /// `NotVisible`; database errors.
     fn start_of_snapshot(&mut self) -> Result<Option<Position>> {
         Ok(None)
+    }
+
+    /// The captured tables' partitions as they are now, where the log names these alone.
+    ///
+    /// # Errors
+    /// Database errors.
+    fn partitions(&mut self) -> Result<Vec<Partition>> {
+        Ok(Vec::new())
     }
 
     /// Where a log phase without a snapshot begins: nothing that commits behind it is missed.

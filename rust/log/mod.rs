@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::log::spill::Spilled;
 use crate::position::{CommitPosition, Incarnation, Place, Position, Scn, Xid};
 use crate::row::value::{Image, ValueBuffer};
+use crate::split::Partition;
 
 /// Reads one log from a position on: the one interface that snapshot correction and stream both use.
 ///
@@ -74,6 +75,12 @@ pub trait LogReader: Send {
     /// How long to wait before an idle log is asked again, at first and at most: as long as the question is cheap beside it.
     fn idle(&self) -> (Duration, Duration) {
         (Duration::from_millis(50), Duration::from_millis(500))
+    }
+
+    /// The partitions of captured tables, once they are others than it gave last: where the log names these alone, a later
+    /// reader of the same stretch has to know them, be they gone by then. `None`: nothing new.
+    fn partitions(&mut self) -> Option<Vec<Partition>> {
+        None
     }
 
     /// What it has done and what it holds; asks nothing of the database.

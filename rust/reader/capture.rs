@@ -9,7 +9,7 @@ use crate::position::{Position, Scn};
 use crate::row::RowCodec;
 use crate::snapshot::page::{RoundLimits, Rounds};
 use crate::snapshot::{PageRounds, PageSource};
-use crate::split::TableName;
+use crate::split::{Partition, TableName};
 use crate::unavailable::Completion;
 
 /// Connects a reader to its database; shared by the reader's threads.
@@ -86,11 +86,11 @@ pub trait Capture: Send {
         }))
     }
 
-    /// Opens the log at a pair.
+    /// Opens the log at a pair. `partitions`: those that the captured tables have or had there, as far as that was noted.
     ///
     /// # Errors
     /// `LogGone`; database errors.
-    fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>>;
+    fn log_at(&mut self, mine_from: Scn, position: Position, partitions: &[Partition]) -> Result<Box<dyn LogReader>>;
 
     /// How changes are made whole that lack values, and how long to wait for what the log has handed out to become
     /// visible; `None` where the log holds every value. Connects to nothing by itself.

@@ -20,7 +20,7 @@ const HEADROOM_EVERY: Duration = Duration::from_secs(1);
 impl Worker {
     pub(super) fn stream(&mut self, capture: &mut dyn Capture, split: &StreamSplit) -> Result<()> {
         self.open_tables(capture, split)?;
-        let log = capture.log_at(split.offset.next_scn, split.offset.commit)?;
+        let log = capture.log_at(split.offset.next_scn, split.offset.commit, &split.partitions)?;
         let codec = capture.codec();
         let settings = StreamSettings {
             batch: self.limits.batch,
@@ -57,6 +57,9 @@ impl Worker {
             }
             rows.clear();
             let step = stream.read(&mut rows)?;
+            if let Some(partitions) = stream.partitions() {
+                self.shared.lock().state.set_stream_partitions(partitions);
+            }
             self.shared.note_progress(stream.progress());
             self.shared
                 .counts

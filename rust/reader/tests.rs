@@ -18,7 +18,9 @@ use crate::position::{CommitPosition, Incarnation, Place, Point, Position, Scn, 
 use crate::row::value::{Image, Value, ValueBuffer};
 use crate::row::{RowCodec, RowKind, RowOrigin};
 use crate::snapshot::{PageLimit, PageRows, PageSource};
-use crate::split::{Chunk, FinishedRange, Key, KeyRange, Split, StreamSplit, TableName, ToEnumerator, ToReader};
+use crate::split::{
+    Chunk, FinishedRange, Key, KeyRange, Partition, Split, StreamSplit, TableName, ToEnumerator, ToReader,
+};
 
 const WAIT: Duration = Duration::from_secs(20);
 
@@ -139,7 +141,7 @@ impl Capture for FakeCapture {
         ))
     }
 
-    fn log_at(&mut self, _: Scn, position: Position) -> Result<Box<dyn LogReader>> {
+    fn log_at(&mut self, _: Scn, position: Position, _: &[Partition]) -> Result<Box<dyn LogReader>> {
         Ok(Box::new(FakeLog(self.0.clone(), position)))
     }
 
@@ -481,6 +483,7 @@ fn the_streams_state_is_exact_at_every_unit() {
         needed: 0,
         ranges: Vec::new(),
         tables: Vec::new(),
+        partitions: Vec::new(),
     };
     reader.start().unwrap();
     reader.add_splits(vec![Split::Stream(split)]).unwrap();
@@ -538,6 +541,7 @@ fn the_log_is_let_go_behind_completed_checkpoints_alone_and_some_of_them_late() 
         needed: 0,
         ranges: Vec::new(),
         tables: Vec::new(),
+        partitions: Vec::new(),
     };
     reader.start().unwrap();
     reader.add_splits(vec![Split::Stream(split)]).unwrap();
@@ -581,6 +585,7 @@ fn a_bounded_stream_ends_when_its_rows_are_out() {
             needed: 0,
             ranges: Vec::new(),
             tables: Vec::new(),
+            partitions: Vec::new(),
         })])
         .unwrap();
     reader.start().unwrap();
@@ -613,6 +618,7 @@ fn the_lag_is_that_of_the_newest_change() {
             needed: 0,
             ranges: Vec::new(),
             tables: Vec::new(),
+            partitions: Vec::new(),
         })])
         .unwrap();
     let before = millis();
@@ -804,6 +810,7 @@ fn the_log_phase_looks_for_new_tables_again_and_again() {
         needed: 0,
         ranges: Vec::new(),
         tables: Vec::new(),
+        partitions: Vec::new(),
     };
     reader.add_splits(vec![Split::Stream(split)]).unwrap();
     reader.start().unwrap();

@@ -134,7 +134,7 @@ pub(super) struct Worker {
 /// What the reader does next.
 enum Next {
     Chunk(PageId, Chunk),
-    Stream(StreamSplit),
+    Stream(Box<StreamSplit>),
     Finish,
 }
 
@@ -203,7 +203,7 @@ impl Worker {
             {
                 let mut inner = self.shared.lock();
                 if let Some(split) = inner.take_stream() {
-                    return Ok(Next::Stream(split));
+                    return Ok(Next::Stream(Box::new(split)));
                 }
                 if inner.state.is_finished() {
                     return Ok(Next::Finish);

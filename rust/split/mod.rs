@@ -1,9 +1,12 @@
 //! What is handed out, reported and kept: tables, key ranges, splits and the events between readers and enumerator.
 
 mod event;
+mod partition;
 mod state;
 
 pub use event::{ToEnumerator, ToReader};
+pub use partition::Partition;
+use partition::{read_partitions, write_partitions};
 pub use state::{AssignerState, Plan, TableCut};
 
 use std::fmt;
@@ -14,8 +17,8 @@ use crate::offset::Offset;
 use crate::position::{Point, Position, Scn};
 use crate::wire::{Reader, Writer};
 
-/// Of splits and events. 2: a stream split knows its tables.
-const VERSION: u8 = 2;
+/// Of splits and events. 2: a stream split knows its tables; 3: and their partitions.
+const VERSION: u8 = 3;
 
 /// A table as the database's dictionary names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,6 +126,8 @@ pub struct StreamSplit {
     /// The tables whose changes go out; empty until the stream was opened for the first time, if no snapshot came before it:
     /// then those that are found there. One that comes to match later is none of them, since its rows were never read.
     pub tables: Vec<Arc<TableName>>,
+    /// Their partitions, where the log names these alone.
+    pub partitions: Vec<Partition>,
 }
 
 /// What Flink hands to a reader and keeps for it.
@@ -260,6 +265,7 @@ impl StreamSplit {
         out.u64(u64::from(self.needed));
         write_ranges(out, &self.ranges);
         out.list(self.tables.iter(), |out, table| table.write(out));
+        write_partitions(out, &self.partitions, Some(self.offset.commit));
     }
 
     fn read(from: &mut Reader<'_>, version: u8) -> Result<Self> {
@@ -271,6 +277,10 @@ impl StreamSplit {
             tables: match version {
                 1 => Vec::new(),
                 _ => from.list(|from| TableName::read(from).map(Arc::new))?,
+            },
+            partitions: match version {
+                1 | 2 => Vec::new(),
+                _ => read_partitions(from)?,
             },
         })
     }
@@ -324,12 +334,25 @@ mod tests {
     const VERSION_1: &[u8] = &[
         1, 2, 3, 4, 9, 0, 0, 0, 4, 0, 1, 1, 1, 3, 66, 73, 90, 1, 65, 1, 1, 109, 0, 0, 9, 2, 4,
     ];
+    const VERSION_2: &[u8] = &[
+        2, 2, 3, 4, 9, 0, 0, 0, 4, 0, 1, 1, 1, 3, 66, 73, 90, 1, 65, 1, 1, 109, 0, 0, 9, 2, 4, 1, 3, 66, 73, 90, 1, 65,
+    ];
 
     fn table(name: &str) -> Arc<TableName> {
         Arc::new(TableName {
             schema: "BIZ".into(),
             name: name.into(),
         })
+    }
+
+    fn partition(root: &Arc<TableName>, number: u64, over: Option<u64>) -> Partition {
+        Partition {
+            root: root.clone(),
+            number,
+            name: (*table(&format!("P{number}"))).clone(),
+            identity: None,
+            over: over.map(Scn),
+        }
     }
 
     #[test]
@@ -355,6 +378,14 @@ mod tests {
                 needed: 3,
                 ranges: ranges.clone(),
                 tables: vec![a.clone(), b.clone()],
+                partitions: vec![
+                    partition(&a, 5, Some(10)),
+                    partition(&a, 700, None),
+                    Partition {
+                        identity: Some(vec!["ID".into(), "É".into()]),
+                        ..partition(&b, 6, None)
+                    },
+                ],
             }),
         ];
         for split in splits {
@@ -385,19 +416,53 @@ mod tests {
     }
 
     #[test]
-    fn a_split_of_version_1_is_read() {
-        let split = StreamSplit {
+    fn splits_of_earlier_versions_are_read() {
+        let mut split = StreamSplit {
             offset: Offset::starting(Incarnation(3), Scn(4), Position::before(Scn(9))),
             end: None,
             needed: 1,
             ranges: vec![range(&table("A"), key("m"), None)],
             tables: Vec::new(),
+            partitions: Vec::new(),
         };
         let newest = Split::Stream(split.clone()).encode();
-        // No tables, and no list of them.
-        let bytes = [&[1], &newest[1..newest.len() - 1]].concat();
+        // No tables, no partitions, and no lists of them.
+        let bytes = [&[1], &newest[1..newest.len() - 2]].concat();
         assert_eq!(bytes, VERSION_1);
+        assert_eq!(Split::decode(&bytes).unwrap(), Split::Stream(split.clone()));
+        split.tables = vec![table("A")];
+        let newest = Split::Stream(split.clone()).encode();
+        let bytes = [&[2], &newest[1..newest.len() - 1]].concat();
+        assert_eq!(bytes, VERSION_2);
         assert_eq!(Split::decode(&bytes).unwrap(), Split::Stream(split));
+    }
+
+    /// The state does not grow by what a partitioned table once was.
+    #[test]
+    fn a_partition_leaves_the_state_once_nothing_of_it_can_come() {
+        let root = table("A");
+        let kept = |commit| {
+            let split = Split::Stream(StreamSplit {
+                offset: Offset::starting(Incarnation(3), Scn(4), commit),
+                end: None,
+                needed: 0,
+                ranges: Vec::new(),
+                tables: vec![root.clone()],
+                partitions: vec![partition(&root, 1, None), partition(&root, 2, Some(20))],
+            });
+            match Split::decode(&split.encode()).unwrap() {
+                Split::Stream(split) => split.partitions.iter().map(|kept| kept.number).collect::<Vec<_>>(),
+                other => panic!("{other:?}"),
+            }
+        };
+        let behind = |scn| Position {
+            scn: Scn(scn),
+            commits: 1,
+        };
+        assert_eq!(kept(behind(18)), [1, 2]);
+        assert_eq!(kept(behind(19)), [1, 2]);
+        assert_eq!(kept(Position::before(Scn(20))), [1]);
+        assert_eq!(kept(behind(21)), [1]);
     }
 
     #[test]
@@ -427,6 +492,7 @@ mod tests {
             needed: 100_000,
             ranges,
             tables: vec![a],
+            partitions: Vec::new(),
         };
         let bytes = Split::Stream(stream.clone()).encode();
         assert!(bytes.len() < 100_000 * 32, "{} bytes", bytes.len());

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{Chunk, FinishedRange, Key, KeyRange, TableName, read_ranges, write_ranges};
+use super::partition::{read_partitions, write_partitions};
+use super::{Chunk, FinishedRange, Key, KeyRange, Partition, TableName, read_ranges, write_ranges};
 use crate::error::{ErrorKind, Result};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position};
 use crate::wire::{Reader, Writer};
 
-const VERSION: u8 = 1;
+/// 2: it knows the tables' partitions.
+const VERSION: u8 = 2;
 
 /// The enumerator's state. Who holds what is not in it: readers keep their own splits, and report again what they emitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub struct AssignerState {
     pub ranges: Vec<FinishedRange>,
     /// Whether the stream split is in a reader's hands.
     pub stream_out: bool,
+    /// The tables' partitions when the snapshot began, where the log names these alone; the stream split takes them along.
+    pub partitions: Vec<Partition>,
 }
 
 /// What the job does.
@@ -59,6 +63,7 @@ impl AssignerState {
         write_chunks(&mut out, &self.planned);
         write_ranges(&mut out, &self.ranges);
         out.u8(u8::from(self.stream_out));
+        write_partitions(&mut out, &self.partitions, None);
         out.finish()
     }
 
@@ -67,13 +72,17 @@ impl AssignerState {
     /// # Errors
     /// State error for damaged bytes or a later version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let (_, mut from) = Reader::versioned(bytes, VERSION)?;
+        let (version, mut from) = Reader::versioned(bytes, VERSION)?;
         let state = AssignerState {
             incarnation: Incarnation(from.u64()?),
             plan: from.option(Plan::read)?,
             planned: read_chunks(&mut from)?,
             ranges: read_ranges(&mut from)?,
             stream_out: read_flag(&mut from)?,
+            partitions: match version {
+                1 => Vec::new(),
+                _ => read_partitions(&mut from)?,
+            },
         };
         from.finish()?;
         Ok(state)
@@ -203,6 +212,13 @@ mod tests {
             planned: vec![chunk(None, Some(key("d"))), chunk(Some(key("d")), None)],
             ranges: vec![range(&a, None, Some(key("c"))), range(&a, Some(key("c")), None)],
             stream_out: true,
+            partitions: vec![Partition {
+                root: b,
+                number: 9,
+                name: (*table("B_1")).clone(),
+                identity: None,
+                over: None,
+            }],
         }
     }
 
@@ -218,8 +234,12 @@ mod tests {
             .step_by(2)
             .map(|at| u8::from_str_radix(&digits[at..at + 2], 16));
         let bytes: Vec<u8> = pairs.collect::<std::result::Result<_, _>>().unwrap();
-        assert_eq!(AssignerState::decode(&bytes).unwrap(), state());
-        assert_eq!(state().encode(), bytes);
+        let of_version_1 = AssignerState {
+            partitions: Vec::new(),
+            ..state()
+        };
+        assert_eq!(AssignerState::decode(&bytes).unwrap(), of_version_1);
+        assert_eq!(of_version_1.encode()[1..], [&bytes[1..], &[0]].concat());
     }
 
     #[test]
@@ -243,11 +263,16 @@ mod tests {
             AssignerState::decode(&newer)
                 .unwrap_err()
                 .to_string()
-                .contains("version 2")
+                .contains("version 3")
         );
         assert!(AssignerState::decode(&[&bytes[..], &[0]].concat()).is_err());
-        let mut flag = bytes.clone();
-        flag[bytes.len() - 1] = 2;
+        let mut flag = AssignerState {
+            partitions: Vec::new(),
+            ..state()
+        }
+        .encode();
+        let last = flag.len() - 2;
+        flag[last] = 2;
         assert!(AssignerState::decode(&flag).is_err());
         // Whatever a byte becomes: an error or a state, never a panic or a fortune of memory.
         for at in 0..bytes.len() {

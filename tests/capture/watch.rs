@@ -13,7 +13,7 @@ use tidemark::reader::capture::{Capture, Connector};
 use tidemark::row::RowCodec;
 use tidemark::snapshot::page::{RoundLimits, Rounds};
 use tidemark::snapshot::{PageLimit, PageRounds, PageRows, PageSource, Piece};
-use tidemark::split::{Chunk, Key, TableName};
+use tidemark::split::{Chunk, Key, Partition, TableName};
 use tidemark::unavailable::Completion;
 
 /// What is called with the reader's number and the chunk.
@@ -144,8 +144,8 @@ impl Capture for WatchedCapture {
         }))
     }
 
-    fn log_at(&mut self, mine_from: Scn, position: Position) -> Result<Box<dyn LogReader>> {
-        let log = self.capture.log_at(mine_from, position)?;
+    fn log_at(&mut self, mine_from: Scn, position: Position, partitions: &[Partition]) -> Result<Box<dyn LogReader>> {
+        let log = self.capture.log_at(mine_from, position, partitions)?;
         Ok(self.log(log))
     }
 
@@ -280,6 +280,10 @@ impl LogReader for WatchedLog {
 
     fn incarnation(&self) -> Incarnation {
         self.log.incarnation()
+    }
+
+    fn partitions(&mut self) -> Option<Vec<Partition>> {
+        self.log.partitions()
     }
 
     fn figures(&self) -> Figures {

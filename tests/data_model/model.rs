@@ -391,6 +391,7 @@ impl Model {
             needed: self.finished.len() as u32,
             ranges: self.finished.clone(),
             tables: Vec::new(),
+            partitions: Vec::new(),
         };
         self.tally.bounded += u64::from(self.bounded);
         self.open_stream(split)

@@ -154,6 +154,7 @@ impl Job {
             needed: 0,
             ranges: Vec::new(),
             tables: Vec::new(),
+            partitions: Vec::new(),
         };
         self.reader.start().unwrap();
         self.reader.add_splits(vec![Split::Stream(split)]).unwrap();

@@ -252,6 +252,7 @@ impl Literal {
                 .iter()
                 .flat_map(|tables| tables.keys().cloned().map(Arc::new))
                 .collect(),
+            partitions: Vec::new(),
         });
         self.state.stream = Some(Some(subtask));
         actions.push(Action::Assign { subtask, split });

@@ -18,3 +18,5 @@ mod slots;
 mod support;
 mod transactions;
 mod values;
+#[path = "../support/warnings.rs"]
+mod warnings;

@@ -10,6 +10,7 @@ use tidemark::log::decoding::control::Connect;
 use tidemark::log::decoding::reader::{Settings, SlotReader};
 use tidemark::log::decoding::session::SlotSettings;
 use tidemark::log::decoding::slot;
+use tidemark::log::logminer::faults::OnFault;
 use tidemark::log::{FragmentLimit, LogEvent, LogReader, Opening, Patience};
 use tidemark::odbc::Connection;
 use tidemark::position::{Lsn, Position, Scn};
@@ -72,6 +73,7 @@ impl Slot {
                 publications: vec![self.name.clone()],
                 exclusive: true,
                 ddl_table: None,
+                on_mismatch: OnFault::Fail,
                 batch_changes: 100_000,
                 look_every: Duration::ZERO,
                 patience: Patience {
@@ -84,6 +86,7 @@ impl Slot {
                 bytes: 1 << 20,
             },
             selection: None,
+            partitions: Vec::new(),
         }
     }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tidemark::error::ErrorKind;
 
 use crate::job::Job;
+use crate::partitions::partitioned;
 use crate::source::{PLUGINS, Source};
 use crate::support::Server;
 use crate::support::postgres::LOGICAL;
@@ -386,5 +387,69 @@ fn a_text_alone_is_enough() {
         job.run(|job| events(job).len() == told.len() + 1).unwrap();
         let (kind, last) = *events(&job).last().unwrap();
         assert_eq!((kind, last), ("ddl", "alter table t add \"C\" int"), "{plugin}");
+    }
+}
+
+/// A partition that went while the job was down is told of at its place: what it had before is the root's, what it has behind
+/// is not, also where it came only then.
+#[test]
+fn partitions_that_come_and_go_while_the_job_is_down_are_told_of_where_they_did() {
+    let _alone = alone();
+    for (plugin, capture) in PLUGINS.into_iter().flat_map(|plugin| CAPTURES.map(|of| (plugin, of))) {
+        for how in ["detach", "drop"] {
+            let source = source(&format!("parts_{capture}_{how}"), plugin);
+            partitioned(&source);
+            let mut job = started(&source, capture);
+            each(&source, &["insert into T values (7, 'first')"]);
+            job.run(|job| events(job).len() == 1).unwrap();
+            job.checkpoint().unwrap();
+            let completed = job.completed().clone();
+            drop(job);
+            let schema = &source.schema;
+            let gone = |part: &str| match how {
+                "detach" => source.named(&format!("alter table T detach partition {schema}.{part}")),
+                _ => format!("drop table {schema}.{part}"),
+            };
+            let create = source.named(&format!(
+                "create table {schema}.brief partition of T for values from (100) to (200)"
+            ));
+            let identity = format!("alter table {schema}.brief replica identity full");
+            let statements = [
+                "insert into T values (11, 'a')",
+                r#"update T set "V" = 'b' where "ID" = 11"#,
+                &gone("high"),
+                &match how {
+                    "detach" => format!("insert into {schema}.high values (12, 'behind')"),
+                    _ => format!(r#"create table {schema}.high ("ID" bigint primary key, "V" text)"#),
+                },
+                &format!("insert into {schema}.high values (13, 'behind')"),
+                &create,
+                &identity,
+                "insert into T values (111, 'c')",
+                &gone("brief"),
+                "insert into T values (5, 'd')",
+            ];
+            each(&source, &statements);
+            let config = source.config_whole("json", &options(capture));
+            let mut job = Job::open(config, Arc::new(Watch::default()), 1, completed).unwrap();
+            let row = |id: u32, v: &str| format!(r#"{{"ID":{id},"V":"{v}"}}"#);
+            let mut expected = vec![
+                row(7, "first"),
+                row(11, "a"),
+                format!("{} -> {}", row(11, "a"), row(11, "b")),
+                gone("high"),
+                row(111, "c"),
+                gone("brief"),
+                row(5, "d"),
+            ];
+            if how == "detach" {
+                // The root is altered, and loses rows.
+                expected.insert(6, gone("brief"));
+                expected.insert(4, gone("high"));
+            }
+            job.run(|job| events(job).len() >= expected.len()).unwrap();
+            let told: Vec<&str> = events(&job).iter().map(|(_, v)| *v).collect();
+            assert_eq!(told, expected, "{plugin}, {capture}, {how}");
+        }
     }
 }

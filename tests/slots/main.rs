@@ -26,6 +26,7 @@ mod faults;
 mod identity;
 mod keyed;
 mod keyless;
+mod partitions;
 mod publications;
 mod restarts;
 mod setup;

@@ -45,6 +45,7 @@ fn split(offset: Offset, ranges: &[FinishedRange]) -> StreamSplit {
         needed: ranges.len() as u32,
         ranges: ranges.to_vec(),
         tables: Vec::new(),
+        partitions: Vec::new(),
     }
 }
 

@@ -314,6 +314,7 @@ fn stream(log: &ScriptedLog, ranges: &[FinishedRange], completion: Completion) -
         end: None,
         needed: ranges.len() as u32,
         tables: Vec::new(),
+        partitions: Vec::new(),
         ranges: ranges.to_vec(),
     };
     let settings = StreamSettings {

@@ -73,6 +73,7 @@ fn open(updates: Updates, offset: Offset, ranges: &[FinishedRange], events: Vec<
         needed: ranges.len() as u32,
         ranges: ranges.to_vec(),
         tables: Vec::new(),
+        partitions: Vec::new(),
     };
     let settings = StreamSettings {
         batch: BatchLimit { rows: 100, bytes: 1000 },

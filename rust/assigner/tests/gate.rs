@@ -164,6 +164,7 @@ fn the_stream_starts_at_the_smallest_point_and_ends_at_the_largest() {
         needed: 2,
         ranges: Vec::new(),
         tables: vec![finished("T", 0, 10, 9).table],
+        partitions: Vec::new(),
     };
     assert_eq!(streams(&actions), [(0, expected)]);
     assert_eq!(assigner.smallest_mine_from(), None);
@@ -221,6 +222,7 @@ fn a_job_without_a_snapshot_starts_its_stream_at_once() {
             needed: 0,
             ranges: Vec::new(),
             tables: Vec::new(),
+            partitions: Vec::new(),
         };
         assert_eq!(streams(&actions), [(1, expected)]);
         assert_eq!(assigner.register(0).unwrap(), [no_more(0)]);

@@ -12,14 +12,14 @@ use crate::dialect::slots::{Statements, lsn};
 use crate::enumerator::survey::Survey;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::decoding::session::copy_name;
-use crate::log::decoding::slot;
+use crate::log::decoding::{control, slot};
 use crate::log::{LogStart, Patience};
 use crate::odbc::Connection;
 use crate::offset::Offset;
 use crate::position::{Incarnation, Lsn, Position, Scn};
 use crate::snapshot::barrier::Barrier;
 use crate::snapshot::wait::Clock;
-use crate::split::{Chunk, Key, TableName};
+use crate::split::{Chunk, Key, Partition, TableName};
 
 /// How long the slot may be on its way to a checkpoint's place when it is to be dropped.
 const DROP_PATIENCE: Duration = Duration::from_secs(2);
@@ -242,6 +242,12 @@ impl Survey for Surveyed {
     fn start_of_snapshot(&mut self) -> Result<Option<Position>> {
         let start = self.barrier();
         self.noted(start).map(Some)
+    }
+
+    fn partitions(&mut self) -> Result<Vec<Partition>> {
+        let tables = self.tables.for_log();
+        let found = control::partitions(self.tables.connection(), &self.statements, &tables);
+        self.noted(found)
     }
 
     fn start_of_log(&mut self, start: LogStart) -> Result<Offset> {

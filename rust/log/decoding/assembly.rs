@@ -11,7 +11,7 @@ use crate::log::decoding::layout::Kind;
 use crate::log::decoding::plugin::{AnyPlugin, Begin, Event, Plugin, Row, TableRef};
 use crate::log::decoding::session::SlotRow;
 use crate::log::decoding::statements::{Effect, Told};
-use crate::log::decoding::tables::{Asked, Tables};
+use crate::log::decoding::tables::{Asked, Tables, Until};
 use crate::log::{Change, Changes, Fragment, FragmentLimit, LogEvent, SchemaEvent, TransactionHead};
 use crate::position::{CommitPosition, Place, Position, Scn, Xid};
 
@@ -359,7 +359,9 @@ impl Assembly {
         let Some(record) = self.open.as_mut().and_then(|open| open.told.sift(record)) else {
             return Ok(());
         };
-        for effect in self.tables.effects(&record, lsn, asked)? {
+        let Some(open) = &self.open else { return Ok(()) };
+        let over = open.head.commit.scn.0 + 1;
+        for effect in self.tables.effects(&record, Until { lsn, over }, asked)? {
             let Effect { table, kind, statement } = effect;
             let shape = match kind {
                 ChangeKind::Drop => None,

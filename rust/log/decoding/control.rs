@@ -1,16 +1,18 @@
 //! The connection beside the one that reads: questions about slot, log and dictionary. None of them can break the reading
 //! session; a connection that was lost is opened anew.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{self, Table};
 use crate::dialect::slots::{Relation, Slots, Statements};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::captured::CapturedTable;
 use crate::log::decoding::slot::{self, SlotStatus};
 use crate::log::decoding::tables::{Asked, Identity, Part};
 use crate::odbc::{Connection, Field};
 use crate::position::{Incarnation, Xid};
-use crate::split::TableName;
+use crate::split::{Partition, TableName};
 
 /// Opens a connection to the database.
 pub type Connect = Arc<dyn Fn() -> Result<Connection> + Send + Sync>;
@@ -151,21 +153,7 @@ impl Control {
 impl Asked for Control {
     fn parts(&mut self, roots: &[u64]) -> Result<Vec<Part>> {
         let rows = self.rows(&self.statements.partitions_of(roots), "looking for partitions")?;
-        let part = |row: &Vec<Field>| {
-            let text = |column: usize| row.get(column)?.text();
-            Some(Part {
-                number: row.first()?.int()? as u64,
-                root: row.get(1)?.int()? as u64,
-                schema: text(2)?.to_owned(),
-                name: text(3)?.to_owned(),
-                is_partitioned: text(4)? == "p",
-                identity: match text(5)? {
-                    "f" => Identity::Whole,
-                    _ => Identity::Columns(text(6).and_then(names).unwrap_or_default()),
-                },
-            })
-        };
-        Ok(rows.iter().filter_map(part).collect())
+        Ok(rows.iter().filter_map(|row| part(row)).collect())
     }
 
     fn relation(&mut self, of: Relation<'_>) -> Result<Option<u64>> {
@@ -193,6 +181,57 @@ impl Asked for Control {
     fn log_end(&mut self) -> Result<u64> {
         self.end().map(|end| end.flushed)
     }
+}
+
+/// The partitions that captured tables have now.
+///
+/// # Errors
+/// Database errors.
+pub fn partitions(
+    connection: &mut Connection,
+    statements: &Statements,
+    tables: &[CapturedTable],
+) -> Result<Vec<Partition>> {
+    let roots: HashMap<u64, &Arc<TableName>> = tables
+        .iter()
+        .map(|captured| (captured.table.object_id, &captured.table.name))
+        .collect();
+    let query = statements.partitions_of(&roots.keys().copied().collect::<Vec<_>>());
+    let rows = connection
+        .rows(&query.sql, &query.columns)
+        .map_err(|error| error.doing("looking for partitions"))?;
+    let parts = rows.iter().filter_map(|row| part(row));
+    let partitions = parts.filter(|part| part.number != part.root).filter_map(|part| {
+        Some(Partition {
+            root: Arc::clone(roots.get(&part.root)?),
+            number: part.number,
+            name: TableName {
+                schema: part.schema,
+                name: part.name,
+            },
+            identity: part.identity.columns(),
+            over: None,
+        })
+    });
+    let mut partitions: Vec<Partition> = partitions.collect();
+    partitions.sort_unstable_by(|a, b| (&a.root, a.number).cmp(&(&b.root, b.number)));
+    Ok(partitions)
+}
+
+/// A row of the question for partitions.
+fn part(row: &[Field]) -> Option<Part> {
+    let text = |column: usize| row.get(column)?.text();
+    Some(Part {
+        number: row.first()?.int()? as u64,
+        root: row.get(1)?.int()? as u64,
+        schema: text(2)?.to_owned(),
+        name: text(3)?.to_owned(),
+        is_partitioned: text(4)? == "p",
+        identity: match text(5)? {
+            "f" => Identity::Whole,
+            _ => Identity::Columns(text(6).and_then(names).unwrap_or_default()),
+        },
+    })
 }
 
 /// Names in a JSON array.

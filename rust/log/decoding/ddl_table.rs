@@ -126,9 +126,11 @@ impl Record {
                 tables.push(self.name(&mut rest));
             }
             let mut becomes = Becomes::default();
-            let mut detached = Vec::new();
+            let (mut detached, mut attached) = (Vec::new(), None);
             let next: [Option<String>; 2] = [words.keyword(), words.keyword()];
             match [next[0].as_deref(), next[1].as_deref()] {
+                [Some("PARTITION"), Some("OF")] => attached = Some((self.name(&mut words), tables[0].clone())),
+                [Some("ATTACH"), Some("PARTITION")] => attached = Some((tables[0].clone(), self.name(&mut words))),
                 [Some("RENAME"), Some("TO" | "AS")] => becomes.name = words.next().as_ref().and_then(folded),
                 [Some("SET"), Some("SCHEMA")] => {
                     becomes.schema = words.next().as_ref().and_then(folded);
@@ -143,6 +145,7 @@ impl Record {
                 tables,
                 becomes,
                 detached,
+                attached,
             });
         }
         (!found.is_empty()).then_some(found)
@@ -216,6 +219,8 @@ pub(super) struct Statement {
     pub(super) becomes: Becomes,
     /// The names that a partition may have that is one no more.
     pub(super) detached: Vec<Named>,
+    /// The names that a table may have that has another partition from here on, and those of the partition.
+    pub(super) attached: Option<(Vec<Named>, Vec<Named>)>,
 }
 
 /// What of a table's name is another one.
@@ -282,7 +287,9 @@ mod tests {
                 };
                 let tables: Vec<String> = statement.tables.iter().map(join).collect();
                 let Becomes { schema, name } = &statement.becomes;
-                let further = [schema.clone(), name.clone(), Some(join(&statement.detached))];
+                let attached = statement.attached.as_ref();
+                let attached = attached.map(|(root, part)| format!("{} <- {}", join(root), join(part)));
+                let further = [schema.clone(), name.clone(), Some(join(&statement.detached)), attached];
                 let further: Vec<String> = further.into_iter().flatten().filter(|text| !text.is_empty()).collect();
                 let (tables, further) = (tables.join(", "), further.join(" "));
                 format!("{:?} {tables} [{further}] {}", statement.kind, statement.text)
@@ -311,6 +318,12 @@ mod tests {
         assert_eq!(of("ALTER TABLE", "", set), [format!("Rename a.b [C] {set}")]);
         let detach = "alter table a.b detach partition b_1 concurrently";
         assert_eq!(of("ALTER TABLE", "x", detach), [format!("Alter a.b [x.b_1] {detach}")]);
+        let attach = "alter table a.b attach partition b_1 for values in (1)";
+        let expected = format!("Alter a.b [a.b <- x.b_1] {attach}");
+        assert_eq!(of("ALTER TABLE", "x", attach), [expected]);
+        let create = "create table b_1 partition of a.b default";
+        let expected = format!("Create x.b_1 [a.b <- x.b_1] {create}");
+        assert_eq!(of("CREATE TABLE", "x", create), [expected]);
         let create = "create unlogged table if not exists a.b (c int)";
         assert_eq!(of("CREATE TABLE", "x", create), [format!("Create a.b [] {create}")]);
         for (tag, command) in [

@@ -15,6 +15,7 @@ use crate::log::decoding::slot::SlotStatus;
 use crate::log::decoding::tables::Tables;
 use crate::log::{Figures, FragmentLimit, LogEvent, LogReader, Opening, Progress};
 use crate::position::{Incarnation, Lsn, Position, Scn, TransactionSnapshot, Xid};
+use crate::split::Partition;
 
 /// What a job says about reading a slot.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Settings {
     pub fragment: FragmentLimit,
     /// What of a table must be read once its shape has changed; without, everything.
     pub selection: Option<Arc<dyn Selection>>,
+    /// What was known of partitions where the log is opened.
+    pub partitions: Vec<Partition>,
 }
 
 /// Reads a slot (design 3.2). An scn is an LSN here: of a transaction, where its COMMIT record stands; of a row, where its
@@ -94,12 +97,13 @@ impl SlotReader {
             slot,
             fragment,
             selection,
+            partitions,
         } = settings;
         let names = tables.iter().map(|captured| (*captured.table.name).clone()).collect();
         let mut control = Control::open(connect.clone(), dialect.clone(), &slot.slot, names)?;
         let incarnation = control.incarnation()?;
         let status = check_durable(&mut control, &slot.slot, cut(at.position))?;
-        let tables = Tables::new(tables, selection, &slot, &mut control)?;
+        let tables = Tables::new(tables, selection, &slot, &partitions, &mut control)?;
         let mut reader = SlotReader {
             session: None,
             assembly: Assembly::new(tables, fragment, at.position),
@@ -369,8 +373,13 @@ impl LogReader for SlotReader {
         (Duration::from_millis(2), Duration::from_millis(200))
     }
 
+    fn partitions(&mut self) -> Option<Vec<Partition>> {
+        self.assembly.tables.partitions()
+    }
+
     fn figures(&self) -> Figures {
         Figures {
+            skipped_records: self.assembly.tables.left_out(),
             mining_calls: self.calls,
             mined_bytes: self.bytes + self.call.bytes,
             buffered_bytes: self.assembly.size() as u64,

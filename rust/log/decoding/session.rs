@@ -11,6 +11,7 @@ use crate::log::Patience;
 use crate::log::decoding::control::{Connect, Control};
 use crate::log::decoding::plugin::{AnyPlugin, Plugin};
 use crate::log::decoding::slot;
+use crate::log::logminer::faults::OnFault;
 use crate::odbc::Connection;
 use crate::position::Lsn;
 use crate::split::TableName;
@@ -27,6 +28,8 @@ pub struct SlotSettings {
     pub exclusive: bool,
     /// The table that DDL statements are captured in, where there is one; it must be in the publications.
     pub ddl_table: Option<TableName>,
+    /// `log.on-dictionary-mismatch`: what becomes of rows of which it cannot be told whose they are.
+    pub on_mismatch: OnFault,
     /// How many changes a call hands out at most, whole transactions aside.
     pub batch_changes: u64,
     /// How often partitions and the slot's state are looked up again while the log grows.

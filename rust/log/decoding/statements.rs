@@ -7,7 +7,7 @@ use crate::catalog::Table;
 use crate::catalog::change::ChangeKind;
 use crate::error::Result;
 use crate::log::decoding::ddl_table::{Named, Object, Record, Statement};
-use crate::log::decoding::tables::{Asked, Known, Tables, Whereabouts};
+use crate::log::decoding::tables::{Asked, Known, Tables, Until, Whereabouts};
 
 /// What a statement does to a captured table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,8 +58,9 @@ impl Told {
 }
 
 impl Tables {
-    /// What a record does to captured tables. From its place on, names and partitions are as it says.
-    pub(super) fn effects(&mut self, record: &Record, lsn: u64, asked: &mut dyn Asked) -> Result<Vec<Effect>> {
+    /// What a record does to captured tables. From its place on, names and partitions are as it says: what goes was there until
+    /// then.
+    pub(super) fn effects(&mut self, record: &Record, at: Until, asked: &mut dyn Asked) -> Result<Vec<Effect>> {
         let mut effects = Vec::new();
         let mut add = |(table, kind), statement: &str| {
             effects.push(Effect {
@@ -71,14 +72,14 @@ impl Tables {
         match &record.objects {
             Some(objects) => {
                 for object in objects.iter().filter(|object| object.is_table()) {
-                    let done = self.object(object, lsn);
+                    let done = self.object(object, at);
                     done.into_iter().for_each(|done| add(done, &record.command));
                 }
             }
             None => match record.statements() {
                 Some(statements) => {
                     for statement in statements {
-                        let done = self.named(&statement, lsn);
+                        let done = self.named(&statement, at);
                         done.into_iter().for_each(|done| add(done, &statement.text));
                     }
                 }
@@ -92,18 +93,18 @@ impl Tables {
         Ok(effects)
     }
 
-    fn object(&mut self, object: &Object, lsn: u64) -> Vec<(u32, ChangeKind)> {
+    fn object(&mut self, object: &Object, at: Until) -> Vec<(u32, ChangeKind)> {
         let of_name = || self.captured_as(object.schema.as_deref()?, object.name.as_deref()?);
         let captured = self.number_of_root(object.oid);
         if object.is_gone() {
             // One of the name may be there again by now, with a number of its own.
             if let Some(table) = captured.or_else(of_name) {
-                self.leaves(object.oid, lsn);
+                self.leaves(object.oid, at);
                 self.whereabouts()[table as usize].is_gone = true;
                 return vec![(table, ChangeKind::Drop)];
             }
             // Its rows go with it, without a record of their own.
-            let part = self.leaves(object.oid, lsn);
+            let part = self.leaves(object.oid, at);
             return part.map(|table| (table, ChangeKind::Truncate)).into_iter().collect();
         }
         let Some(table) = captured.or_else(of_name) else {
@@ -112,7 +113,7 @@ impl Tables {
                     self.name(schema, name, object.oid);
                 }
                 self.know(object.oid, root, object.identity());
-            } else if let Some(table) = self.leaves(object.oid, lsn) {
+            } else if let Some(table) = self.leaves(object.oid, at) {
                 // Detached.
                 return vec![(table, ChangeKind::Truncate)];
             }
@@ -145,10 +146,10 @@ impl Tables {
                 }
             }
             let is_left = |number: &u64| !partitions.iter().any(|(part, ..)| part == number) && *number != object.oid;
-            let left: Vec<u64> = self.parts_of(table, lsn).into_iter().filter(is_left).collect();
+            let left: Vec<u64> = self.parts_of(table, at.lsn).into_iter().filter(is_left).collect();
             let any = left
                 .into_iter()
-                .filter(|&number| self.leaves(number, lsn).is_some())
+                .filter(|&number| self.leaves(number, at).is_some())
                 .count()
                 > 0;
             if any {
@@ -159,13 +160,25 @@ impl Tables {
     }
 
     /// What a statement does by its text.
-    fn named(&mut self, statement: &Statement, lsn: u64) -> Vec<(u32, ChangeKind)> {
+    fn named(&mut self, statement: &Statement, at: Until) -> Vec<(u32, ChangeKind)> {
         let mut done = Vec::new();
+        if let Some((root, part)) = &statement.attached {
+            let known = || root.iter().find_map(|(schema, name)| self.part_as(schema, name));
+            let of_root = |number| match self.known_number(number) {
+                Some(Known::Ours { table, .. }) => Some(*table),
+                _ => None,
+            };
+            let root = self.meant(root).or_else(|| known().and_then(of_root));
+            let part = part.iter().find(|(schema, _)| schema != "$user");
+            if let Some((root, (schema, name))) = root.zip(part) {
+                self.attach(root, schema, name);
+            }
+        }
         for names in &statement.tables {
             let Some(table) = self.meant(names) else {
                 let part = names.iter().find_map(|(schema, name)| self.part_as(schema, name));
                 if let (ChangeKind::Drop, Some(number)) = (statement.kind, part) {
-                    done.extend(self.leaves(number, lsn).map(|table| (table, ChangeKind::Truncate)));
+                    done.extend(self.leaves(number, at).map(|table| (table, ChangeKind::Truncate)));
                 }
                 continue;
             };
@@ -184,7 +197,7 @@ impl Tables {
             let detached = statement.detached.iter();
             let mut parts = detached.filter_map(|(schema, name)| self.part_as(schema, name));
             if let Some(number) = parts.next() {
-                done.extend(self.leaves(number, lsn).map(|table| (table, ChangeKind::Truncate)));
+                done.extend(self.leaves(number, at).map(|table| (table, ChangeKind::Truncate)));
             }
         }
         done

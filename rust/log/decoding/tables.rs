@@ -1,7 +1,10 @@
 //! Which captured table a row of the log belongs to: captured tables and their partitions over time, by the numbers and
 //! names that the log knows them by.
 
-use std::collections::HashMap;
+mod remembered;
+mod unknown;
+
+use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -13,8 +16,10 @@ use crate::log::decoding::layout::{Described, Layout};
 use crate::log::decoding::plugin::{Cell, Relation, RelationColumn, Row, TableRef};
 use crate::log::decoding::session::SlotSettings;
 use crate::log::decoding::shapes::{Dictionary, Shape, Shapes};
+use crate::log::decoding::tables::unknown::Told;
 use crate::log::decoding::test_decoding::{split_name, unquoted};
-use crate::split::TableName;
+use crate::log::logminer::faults::OnFault;
+use crate::split::{Partition, TableName};
 
 /// A captured table, or a partition of one, as the dictionary has it now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +52,14 @@ impl Identity {
         matches!(self, Identity::Whole)
     }
 
+    /// The columns, unless it is all of them.
+    pub(super) fn columns(&self) -> Option<Vec<String>> {
+        match self {
+            Identity::Whole => None,
+            Identity::Columns(columns) => Some(columns.clone()),
+        }
+    }
+
     fn has(&self, column: &[u8]) -> bool {
         match self {
             Identity::Whole => true,
@@ -77,10 +90,26 @@ pub(super) enum Known {
     Ours {
         table: u32,
         identity: Identity,
-        until: Option<u64>,
+        until: Option<Until>,
     },
     /// One that is not captured.
     Foreign,
+}
+
+/// Up to where the log has a table as part of a captured one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Until {
+    /// Its rows stand in front of here.
+    pub(super) lsn: u64,
+    /// Their transactions commit in front of here.
+    pub(super) over: u64,
+}
+
+impl Until {
+    /// What has been gone since the log ended there.
+    fn end(lsn: u64) -> Self {
+        Until { lsn, over: lsn }
+    }
 }
 
 /// Schema and name, as they are.
@@ -106,6 +135,14 @@ pub(super) struct Tables {
     ddl: Option<Name>,
     /// Its columns, where the log has described them.
     ddl_columns: Vec<Box<[u8]>>,
+    /// What becomes of rows of which it cannot be told whose they are.
+    on_mismatch: OnFault,
+    /// How many were left out.
+    left_out: u64,
+    /// Tables that a warning was about.
+    warned: HashSet<Box<[u8]>>,
+    /// The parts are others than they were when they were asked for last.
+    changed: bool,
 }
 
 /// A captured table at a place of the log.
@@ -123,8 +160,17 @@ pub(super) struct Whereabouts {
 enum Entry {
     Ours(Slot),
     Foreign,
+    /// Whose rows they are cannot be told, and the job is to go on without them.
+    Doubtful,
     /// The table of DDL statements.
     Ddl,
+}
+
+impl Entry {
+    /// Whether it stays what it is when partitions come.
+    fn stays(&self) -> bool {
+        !matches!(self, Entry::Foreign | Entry::Doubtful)
+    }
 }
 
 #[derive(Debug)]
@@ -141,6 +187,7 @@ impl Tables {
         captured: &[CapturedTable],
         selection: Option<Arc<dyn Selection>>,
         settings: &SlotSettings,
+        partitions: &[Partition],
         asked: &mut dyn Asked,
     ) -> Result<Self> {
         let ddl = settings.ddl_table.as_ref();
@@ -162,14 +209,25 @@ impl Tables {
             exclusive: settings.exclusive,
             ddl: ddl.map(|table| (table.schema.as_bytes().into(), table.name.as_bytes().into())),
             ddl_columns: Vec::new(),
+            on_mismatch: settings.on_mismatch,
+            left_out: 0,
+            warned: HashSet::new(),
+            changed: true,
         };
+        tables.recall(partitions);
         tables.refresh(asked)?;
+        tables.warn_of_gone(partitions);
         Ok(tables)
     }
 
     /// The captured table's number in places.
     pub(super) fn place(&self, table: u32) -> u64 {
         self.names.get(table as usize).map_or(0, |of| of.place)
+    }
+
+    /// How many rows were left out since it cannot be told whose they are.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     pub(super) fn shape(&self, layout: &Layout) -> &Shape {
@@ -242,7 +300,7 @@ impl Tables {
     /// The captured table and what are partitions of it at a place of the log, by number.
     pub(super) fn parts_of(&self, of: u32, lsn: u64) -> Vec<u64> {
         let parts = self.by_number.iter().filter(|(_, known)| match known {
-            Known::Ours { table, until, .. } => *table == of && until.is_none_or(|until| until > lsn),
+            Known::Ours { table, until, .. } => *table == of && until.is_none_or(|until| until.lsn > lsn),
             Known::Foreign => false,
         });
         parts.map(|(number, _)| *number).collect()
@@ -250,10 +308,11 @@ impl Tables {
 
     /// From a place of the log on a table is no part of a captured one any more. Which one it was a partition of, if it was
     /// one.
-    pub(super) fn leaves(&mut self, number: u64, lsn: u64) -> Option<u32> {
+    pub(super) fn leaves(&mut self, number: u64, at: Until) -> Option<u32> {
         match self.by_number.get_mut(&number) {
-            Some(Known::Ours { table, until, .. }) if until.is_none_or(|until| until > lsn) => {
-                *until = Some(lsn);
+            Some(Known::Ours { table, until, .. }) if until.is_none_or(|until| until.lsn > at.lsn) => {
+                *until = Some(at);
+                self.changed = true;
                 Some(*table)
             }
             _ => None,
@@ -267,12 +326,34 @@ impl Tables {
             until: None,
         };
         self.by_number.insert(number, known);
-        self.layouts.retain(|_, entry| !matches!(entry, Entry::Foreign));
+        self.changed = true;
+        self.layouts.retain(|_, entry| entry.stays());
     }
 
     pub(super) fn name(&mut self, schema: &str, name: &str, number: u64) {
         self.by_name
             .insert((schema.as_bytes().into(), name.as_bytes().into()), number);
+    }
+
+    /// A captured table has another partition, of which the name is all that is known. One that is there still is known already.
+    pub(super) fn attach(&mut self, table: u32, schema: &str, name: &str) {
+        if self.part_as(schema, name).is_some() {
+            return;
+        }
+        let root = self.roots.get(table as usize).and_then(|root| self.by_number.get(root));
+        let identity = match root {
+            Some(Known::Ours { identity, .. }) => identity.clone(),
+            _ => Identity::Columns(Vec::new()),
+        };
+        // The server's own numbers have 32 bits. It stands in checkpoints.
+        let number = 1 << 63
+            | place_number(&TableName {
+                schema: schema.to_owned(),
+                name: name.to_owned(),
+            });
+        self.name(schema, name, number);
+        self.partitioned[table as usize] = true;
+        self.know(number, table, identity);
     }
 
     pub(super) fn add_shape(&mut self, table: u32, shape: Table) -> Result<Arc<Table>> {
@@ -296,18 +377,19 @@ impl Tables {
                         Some(end) => end,
                         None => *gone.insert(asked.log_end()?),
                     };
-                    *until = Some(end);
+                    *until = Some(Until::end(end));
+                    self.changed = true;
                 }
             }
         }
         self.by_number.retain(|_, known| !matches!(known, Known::Foreign));
-        self.layouts.retain(|_, entry| !matches!(entry, Entry::Foreign));
+        self.layouts.retain(|_, entry| entry.stays());
         for part in parts {
             let Some(table) = self.roots.iter().position(|root| *root == part.root) else {
                 continue;
             };
             let key = (part.schema.into_bytes().into(), part.name.into_bytes().into());
-            self.by_name.insert(key, part.number);
+            self.changed |= self.by_name.insert(key, part.number) != Some(part.number);
             self.partitioned[table] |= part.is_partitioned;
             let known = Known::Ours {
                 table: table as u32,
@@ -315,7 +397,9 @@ impl Tables {
                 until: None,
             };
             let was = self.by_number.insert(part.number, known);
-            if !matches!(was, Some(Known::Ours { identity, .. }) if identity == part.identity) {
+            if !matches!(was, Some(Known::Ours { identity, until, .. }) if identity == part.identity && until.is_none())
+            {
+                self.changed = true;
                 // Where the log says itself what it has of old rows, it is right.
                 for entry in self.layouts.values_mut() {
                     match entry {
@@ -366,7 +450,7 @@ impl Tables {
             self.refresh(asked)?;
         }
         match self.by_number.get(&number) {
-            Some(Known::Ours { until: Some(until), .. }) if lsn >= *until => Ok(None),
+            Some(Known::Ours { until: Some(until), .. }) if lsn >= until.lsn => Ok(None),
             Some(Known::Ours { table, .. }) => Ok(Some(*table)),
             Some(Known::Foreign) => Ok(None),
             None => {
@@ -383,77 +467,14 @@ impl Tables {
                     None => Known::Foreign,
                 };
                 self.by_number.insert(number, known);
+                if let Some((relation, _)) = unknown.filter(|_| found.is_some()) {
+                    self.by_name
+                        .insert((relation.schema.into(), relation.name.into()), number);
+                    self.changed = true;
+                }
                 Ok(found)
             }
         }
-    }
-
-    /// A table that was published and is not in the dictionary any more: the one that had a captured table's name before, or a
-    /// partition that was dropped since, of the table whose columns it has.
-    fn vanished(&self, relation: &Relation<'_>, names: &[Vec<u8>], asked: &mut dyn Asked) -> Result<Option<u32>> {
-        // One that had a captured table's name: it was dropped since, and another one was made.
-        if let (Ok(schema), Ok(name)) = (std::str::from_utf8(relation.schema), std::str::from_utf8(relation.name)) {
-            if let Some(table) = self.captured_as(schema, name) {
-                return Ok(Some(table));
-            }
-        }
-        let number = Sought::Number(relation.number.into());
-        if !self.partitioned.contains(&true) || asked.relation(number)?.is_some() {
-            return Ok(None);
-        }
-        let mut alike =
-            (0..self.shapes.len()).filter(|&table| self.partitioned[table] && self.shapes[table].has(names));
-        let name = || {
-            format!(
-                "{}.{}",
-                String::from_utf8_lossy(relation.schema),
-                String::from_utf8_lossy(relation.name)
-            )
-        };
-        match (alike.next(), alike.next()) {
-            // Of somebody else's tables, perhaps.
-            (None, _) if !self.exclusive => Ok(None),
-            (Some(table), None) if self.exclusive => {
-                let root = &self.captured(table as u32).name;
-                log::warn!(
-                    "table {} is in the log and no more in the dictionary: taken for a partition of {root}",
-                    name()
-                );
-                Ok(Some(table as u32))
-            }
-            _ => {
-                let text = format!(
-                    "rows of table {} are in the log; it is in the dictionary no more, and of which captured table it was a \
-                     partition cannot be told",
-                    name()
-                );
-                Err(ErrorKind::DictionaryMismatch(text).into())
-            }
-        }
-    }
-
-    /// A table whose rows are in the log under a name that no table has any more: one that was a partition of a captured
-    /// table, perhaps, which a log without numbers does not tell.
-    fn check_vanished(&self, name: &[u8], row: &Row<'_>) -> Result<()> {
-        let names = |cells: &[Cell<'_>]| cells.iter().map(|cell| unquoted(cell.name)).collect::<Vec<_>>();
-        let (old, new) = (names(&row.old), names(&row.new));
-        let alike = (0..self.shapes.len()).find(|&table| {
-            let shapes = &self.shapes[table];
-            self.partitioned[table]
-                && if new.is_empty() {
-                    shapes.may_have(&old)
-                } else {
-                    shapes.has(&new)
-                }
-        });
-        let Some(alike) = alike else { return Ok(()) };
-        let root = &self.captured(alike as u32).name;
-        let text = format!(
-            "rows of table {} are in the log; it is in the dictionary no more, and whether it was a partition of {root}, whose \
-             columns it has, cannot be told",
-            name.escape_ascii()
-        );
-        Err(ErrorKind::DictionaryMismatch(text).into())
     }
 
     /// Takes a description.
@@ -469,7 +490,7 @@ impl Tables {
         let altered = match self.layouts.get(&key[..]) {
             Some(Entry::Ours(slot)) if *slot.described == *described => return Ok(()),
             Some(Entry::Ours(_)) => true,
-            Some(Entry::Foreign) => return Ok(()),
+            Some(Entry::Foreign | Entry::Doubtful) => return Ok(()),
             Some(Entry::Ddl) | None => false,
         };
         let names: Vec<Vec<u8>> = columns.iter().map(|column| column.name.to_vec()).collect();
@@ -480,9 +501,17 @@ impl Tables {
             self.layouts.insert(key.into(), Entry::Ddl);
             return Ok(());
         }
-        let Some(table) = self.ours(number, lsn, Some((relation, &names)), asked)? else {
-            self.layouts.insert(key.into(), Entry::Foreign);
-            return Ok(());
+        let ours = self.ours(number, lsn, Some((relation, &names)), asked);
+        let table = match self.doubted(&key, ours)? {
+            Told::Sure(Some(table)) => table,
+            Told::Sure(None) => {
+                self.layouts.insert(key.into(), Entry::Foreign);
+                return Ok(());
+            }
+            Told::Doubtful => {
+                self.layouts.insert(key.into(), Entry::Doubtful);
+                return Ok(());
+            }
         };
         let shape = self.shapes[table as usize].of(&names, altered, &mut |number| asked.table(number))?;
         let is_full = relation.identity == b'f';
@@ -531,10 +560,14 @@ impl Tables {
         }
         let number = match self.layouts.get(key) {
             Some(Entry::Ours(slot)) => slot.number,
+            Some(Entry::Doubtful) => {
+                self.left_out += 1;
+                return Ok(None);
+            }
             _ => return Ok(None),
         };
         let identity = match self.by_number.get(&number) {
-            Some(Known::Ours { until: Some(until), .. }) if lsn >= *until => {
+            Some(Known::Ours { until: Some(until), .. }) if lsn >= until.lsn => {
                 self.layouts.insert(key.into(), Entry::Foreign);
                 return Ok(None);
             }
@@ -587,21 +620,28 @@ impl Tables {
             return Ok(());
         }
         let number = self.number(table, asked)?;
-        if number.is_none() {
-            self.check_vanished(&key, row)?;
-        }
         let captured = match number {
             Some(number) => self.ours(number, lsn, None, asked)?,
             None => None,
         };
-        let entry = match number.zip(captured) {
-            Some((number, table)) => Entry::Ours(Slot {
+        let told = match (&name, number, captured) {
+            (Some(name), None, _) => self.check_vanished(name, &key, row),
+            (Some(name), Some(number), Some(_)) => self.check_taken_over(name, number, asked),
+            (Some(_), Some(_), None) => {
+                self.warn_of_alike(&key, row);
+                Ok(())
+            }
+            (None, ..) => Ok(()),
+        };
+        let entry = match (self.doubted(&key, told)?, number.zip(captured)) {
+            (Told::Doubtful, _) => Entry::Doubtful,
+            (Told::Sure(()), Some((number, table))) => Entry::Ours(Slot {
                 number,
                 described: Box::default(),
                 layout: None,
                 table,
             }),
-            None => Entry::Foreign,
+            (Told::Sure(()), None) => Entry::Foreign,
         };
         self.layouts.insert(key, entry);
         Ok(())

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offset::Offset;
 use crate::position::{Point, Scn};
-use crate::split::{Chunk, FinishedRange, Key, KeyRange, Split, StreamSplit, TableName, ToEnumerator, ToReader};
+use crate::split::{
+    Chunk, FinishedRange, Key, KeyRange, Partition, Split, StreamSplit, TableName, ToEnumerator, ToReader,
+};
 
 /// What a call asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,6 +255,13 @@ impl ReaderState {
     pub fn set_stream_tables(&mut self, tables: &[Arc<TableName>]) {
         if let Some(stream) = &mut self.stream {
             stream.split.tables = tables.to_vec();
+        }
+    }
+
+    /// The partitions that the tables of the stream have, and had as far as their rows are still to come.
+    pub fn set_stream_partitions(&mut self, partitions: Vec<Partition>) {
+        if let Some(stream) = &mut self.stream {
+            stream.split.partitions = partitions;
         }
     }
 

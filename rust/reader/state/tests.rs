@@ -53,6 +53,7 @@ fn stream(needed: u32, ranges: Vec<FinishedRange>) -> StreamSplit {
         needed,
         ranges,
         tables: Vec::new(),
+        partitions: Vec::new(),
     }
 }
 
