@@ -36,28 +36,34 @@ want unixodbc '/usr/bin/odbcinst'
 want unixodbc-dev '/usr/lib/*/libodbc.so'
 want maven '/usr/bin/mvn'
 want procps '/usr/bin/pgrep'
+want locales '/usr/share/i18n/locales/en_US'
 # Any JDK from 17 on serves.
 if ! command -v javac >/dev/null 2>&1 || [ "$(javac -version 2>&1 | sed 's/[^0-9]*\([0-9]*\).*/\1/')" -lt 17 ]; then
   missing+=(openjdk-17-jdk-headless)
 fi
-if [ ${#missing[@]} -eq 0 ]; then
+# A collation of libc that is not bytewise, for keys of text.
+has_language() { locale -a | grep -qix 'en_US\.utf-\?8'; }
+if [ ${#missing[@]} -eq 0 ] && has_language; then
   exit 0
 fi
 
 if ! command -v apt-get >/dev/null 2>&1; then
-  echo "This is not Debian; please install what corresponds to: ${missing[*]}" >&2
+  echo "This is not Debian; please install what corresponds to: ${missing[*]} (and the locale en_US.UTF-8)" >&2
   exit 1
 fi
 root=()
 if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null 2>&1 || { echo "Please install as root: apt-get install ${missing[*]}" >&2; exit 1; }
+  command -v sudo >/dev/null 2>&1 || { echo "Please install as root: apt-get install ${missing[*]}; localedef -i en_US -f UTF-8 en_US.UTF-8" >&2; exit 1; }
   root=(sudo)
 fi
-echo "installing ${missing[*]}"
-# The package would make and start a cluster of its own; tests make theirs.
-if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
-  "${root[@]}" mkdir -p /etc/postgresql-common
-  echo 'create_main_cluster = false' | "${root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
+if [ ${#missing[@]} -gt 0 ]; then
+  echo "installing ${missing[*]}"
+  # The package would make and start a cluster of its own; tests make theirs.
+  if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+    "${root[@]}" mkdir -p /etc/postgresql-common
+    echo 'create_main_cluster = false' | "${root[@]}" tee /etc/postgresql-common/createcluster.conf >/dev/null
+  fi
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive sh -c \
+    "apt-get update -qq && apt-get install -y -qq --no-install-recommends ${missing[*]}" >/dev/null
 fi
-"${root[@]}" env DEBIAN_FRONTEND=noninteractive sh -c \
-  "apt-get update -qq && apt-get install -y -qq --no-install-recommends ${missing[*]}" >/dev/null
+has_language || "${root[@]}" localedef -i en_US -f UTF-8 en_US.UTF-8

@@ -10,8 +10,8 @@ pub struct KeyedRequest<'a> {
     pub table: TableRows<'a>,
     /// The columns that are wanted, as [`Dialect::push_selected`] writes them.
     pub columns: &'a [String],
-    /// The key's columns, in the key's order.
-    pub key: &'a [&'a str],
+    /// The key's columns, in the key's order, each with the schema of its operators where a statement has to name that.
+    pub key: &'a [(&'a str, Option<&'a str>)],
     /// The keys, a literal a key column; at least one.
     pub keys: &'a [Vec<Literal>],
 }
@@ -24,7 +24,7 @@ pub fn rows_with_keys(dialect: &dyn Dialect, request: &KeyedRequest<'_>) -> Stri
     dialect.push_rows(request.table, &mut out);
     out.push_str(" WHERE ");
     match request.key {
-        [column] => {
+        [(column, None)] => {
             dialect.push_name(column, &mut out);
             out.push_str(" IN (");
             for (number, key) in request.keys.iter().enumerate() {
@@ -36,10 +36,17 @@ pub fn rows_with_keys(dialect: &dyn Dialect, request: &KeyedRequest<'_>) -> Stri
         columns => {
             for (number, key) in request.keys.iter().enumerate() {
                 out.push_str(if number > 0 { " OR (" } else { "(" });
-                for (place, (column, literal)) in columns.iter().zip(key).enumerate() {
+                for (place, ((column, operators), literal)) in columns.iter().zip(key).enumerate() {
                     out.push_str(if place > 0 { " AND " } else { "" });
                     dialect.push_name(column, &mut out);
-                    out.push_str(" = ");
+                    match operators {
+                        None => out.push_str(" = "),
+                        Some(schema) => {
+                            out.push_str(" OPERATOR(");
+                            dialect.push_name(schema, &mut out);
+                            out.push_str(".=) ");
+                        }
+                    }
                     dialect.push_literal(literal, &mut out);
                 }
                 out.push(')');
@@ -71,7 +78,7 @@ mod tests {
                         of_parts: false,
                     },
                     columns: &["\"ID\"".into(), "\"BODY\"".into()],
-                    key,
+                    key: &key.iter().map(|column| (*column, None)).collect::<Vec<_>>(),
                     keys,
                 },
             )

@@ -139,6 +139,13 @@ pub trait Dialect: fmt::Debug + Send + Sync {
         None
     }
 
+    /// The schemas whose operators a table's columns are compared by, where a statement has to name them: the column's name and
+    /// the schema, texts. By the table's number; `None` where none has to be named.
+    fn operators(&self, object_id: u64) -> Option<Query> {
+        let _ = object_id;
+        None
+    }
+
     /// The database's name, for the metadata column of that name: text.
     fn database_name(&self) -> Query;
 

@@ -158,6 +158,10 @@ impl Dialect for Postgres {
         Some(keys::index(self, table, object_id, key))
     }
 
+    fn operators(&self, object_id: u64) -> Option<Query> {
+        Some(keys::operators(self, object_id))
+    }
+
     fn database_name(&self) -> Query {
         Query {
             sql: "SELECT current_database()".to_owned(),

@@ -1,5 +1,6 @@
 //! Keys: which one is taken, and that chunks and pages have every row once, whatever the key is made of.
 
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,11 +17,13 @@ use tidemark::snapshot::exact::ExactPages;
 use tidemark::snapshot::select::PageReader;
 use tidemark::snapshot::splitter::Splitter;
 use tidemark::snapshot::{PageLimit, PageRows, PageSource, Piece};
-use tidemark::split::{Chunk, Key};
+use tidemark::split::{Chunk, Key, KeyRange};
+use tidemark::unavailable::look_up::{FoundRows, KeyedSource, LookUp, table_key};
+use tidemark::unavailable::select::KeyReader;
 
 use crate::key_kinds::{KINDS, SETUP};
 use crate::support::postgres::{clock, connect, dialect, patience, shared};
-use crate::{psql, read};
+use crate::{psql, read, support};
 
 fn key(schema: &str, table: &str) -> Vec<String> {
     let table = read(schema, table).unwrap();
@@ -107,7 +110,7 @@ fn chunks_and_pages_of_every_kind_of_key_have_each_row_once_and_in_order() {
             .map(|&column| {
                 let column = &table.columns[column];
                 match column.kind {
-                    ColumnType::Text { .. } if column.collated => format!("{} collate \"C\"", column.name),
+                    ColumnType::Text { .. } => format!("{}::text collate \"C\"", column.name),
                     ColumnType::Shown { ordered: false } => format!("format('%s', {}) collate \"C\"", column.name),
                     _ => column.name.clone(),
                 }
@@ -117,6 +120,89 @@ fn chunks_and_pages_of_every_kind_of_key_have_each_row_once_and_in_order() {
         let expected: Vec<&str> = expected.lines().collect();
         assert_eq!(by_pages(connection, &table, &chunks), expected, "{columns}");
         assert_eq!(by_sorting(&table, &chunks), expected, "{columns}");
+        assert_eq!(by_keys(&table), expected, "{columns}");
+    }
+}
+
+/// Each row looked up by the key that its page gave it, as values are that the log does not hold.
+fn by_keys(table: &Arc<Table>) -> Vec<String> {
+    let whole = Chunk {
+        table: table.name.clone(),
+        range: KeyRange::ALL,
+    };
+    let mut page = PageRows::default();
+    let limit = PageLimit { rows: ROWS, ..LIMIT };
+    reader(connect(shared()), table)
+        .select(&whole, limit, &mut page)
+        .unwrap();
+    let keys: Vec<&[u8]> = (0..page.len()).map(|row| page.key(row)).collect();
+    let found = looked_up(table, &keys);
+    assert_eq!(found.len(), keys.len());
+    keys.iter().map(|key| v_of(table, &found, key).unwrap()).collect()
+}
+
+fn looked_up(table: &Arc<Table>, keys: &[&[u8]]) -> FoundRows {
+    let mut found = FoundRows::default();
+    let wanted = LookUp {
+        number: 0,
+        table,
+        columns: &[table.columns.len() - 1],
+        keys,
+        room: usize::MAX,
+    };
+    let mut reader = KeyReader::new(connect(shared()), dialect());
+    assert!(reader.look_up(&wanted, &mut found).unwrap());
+    found
+}
+
+fn v_of(table: &Table, found: &FoundRows, key: &[u8]) -> Option<String> {
+    let image = found.get(&table_key(0, key))?;
+    match found.values.get(image, table.columns.len() - 1) {
+        Value::Text(text) => Some(String::from_utf8(text.to_vec()).unwrap()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The server takes keys for equal that are others in the log: a row that is looked up is that key's or none.
+#[test]
+fn a_row_whose_key_the_server_takes_for_equal_is_not_the_one_that_is_looked_up() {
+    psql(
+        "create schema equals; create collation equals.ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); \
+         create extension if not exists citext",
+    );
+    for (number, kind) in [
+        "text collate equals.ci",
+        "varchar(9) collate equals.ci",
+        "citext",
+        "char(9) collate equals.ci",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let name = format!("t{number}");
+        psql(&format!(
+            "create table equals.{name} (a {kind}, b int, v text, primary key (a, b)); insert into equals.{name} values ('a', 1, 'lower')"
+        ));
+        let table = read("equals", &name).unwrap();
+        let key_now = || {
+            let mut page = PageRows::default();
+            let whole = Chunk {
+                table: table.name.clone(),
+                range: KeyRange::ALL,
+            };
+            reader(connect(shared()), &table)
+                .select(&whole, LIMIT, &mut page)
+                .unwrap();
+            page.key(0).to_vec()
+        };
+        let lower = key_now();
+        psql(&format!(
+            "delete from equals.{name}; insert into equals.{name} values ('A', 1, 'upper')"
+        ));
+        let upper = key_now();
+        let found = looked_up(&table, &[&lower, &upper]);
+        let of = |key: &[u8]| v_of(&table, &found, key);
+        assert_eq!((of(&lower), of(&upper).as_deref()), (None, Some("upper")), "{kind}");
     }
 }
 
@@ -204,13 +290,17 @@ fn is_served(table: &Table) -> bool {
 #[test]
 fn an_index_in_the_order_of_the_key_is_known_where_the_server_takes_it() {
     psql(
-        "create schema idx; create type idx.mood as enum ('b', 'a'); create domain idx.code as varchar(20) collate \"en-x-icu\"",
+        "create schema idx; create type idx.mood as enum ('b', 'a'); create domain idx.code as varchar(20) collate \"en-x-icu\"; \
+         create collation idx.us (provider = libc, locale = 'en_US.UTF-8')",
     );
+    let by_default = support::locale().starts_with('C');
     let cases = [
-        ("a text, primary key (a)", "", true),
+        ("a text, primary key (a)", "", by_default),
+        ("a text collate idx.us, primary key (a)", "", false),
+        ("a int, b varchar(9) collate idx.us, primary key (a, b)", "", false),
         ("a text collate \"POSIX\", primary key (a)", "", true),
-        ("a int, b text, primary key (a, b)", "", true),
-        ("a int, b text, primary key (b, a)", "", true),
+        ("a int, b text, primary key (a, b)", "", by_default),
+        ("a int, b text, primary key (b, a)", "", by_default),
         ("a text collate \"en-x-icu\", primary key (a)", "", false),
         ("a idx.code, b int, primary key (a, b)", "", false),
         ("a char(5) collate \"en-x-icu\", primary key (a)", "", false),
@@ -256,6 +346,26 @@ fn an_index_in_the_order_of_the_key_is_known_where_the_server_takes_it() {
         let table = look();
         assert_eq!((indexes(&table).0, is_served(&table)), (there + 1, true), "{create}");
     }
+}
+
+/// A database's own collation is what most texts have: here it is a language's.
+#[test]
+fn the_same_holds_where_the_database_orders_text_by_a_language_of_libc() {
+    const LOCALE: &str = "en_US.UTF-8";
+    if support::locale() == LOCALE {
+        return;
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["keys::", "--nocapture"])
+        .env("SERVER_LOCALE", LOCALE)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("test keys::chunks_and_pages"),
+        "{said}\n{errors}"
+    );
 }
 
 /// Whatever the pages, the server looks at the whole table once for each chunk and once to find these, of which there are

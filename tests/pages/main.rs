@@ -359,20 +359,23 @@ fn bounds_stay_when_rows_come_and_go() {
 /// Where the database's order is not the bytes', changes would be looked for in the wrong chunk: better no page at all.
 #[test]
 fn an_order_that_is_not_the_bytes_is_refused() {
-    for (schema, more, values) in [
-        ("OTHERWISE", "", "('a'), ('b'), ('C'), ('d')"),
+    StandIn::shared().psql("create collation us (provider = libc, locale = 'en_US.UTF-8')");
+    for (schema, collation, more, values) in [
+        ("OTHERWISE", "und-x-icu", "", "('a'), ('b'), ('C'), ('d')"),
+        ("OTHERWISE_OF_LIBC", "us", "", "('a'), ('b'), ('C'), ('d')"),
         (
             "OTHERWISE_LARGE",
+            "und-x-icu",
             r#", "V" clob"#,
             "('a', '-'), ('b', '-'), ('C', '-'), ('d', '-')",
         ),
     ] {
-        an_order_is_refused(schema, more, values);
+        an_order_is_refused(schema, collation, more, values);
     }
 }
 
-fn an_order_is_refused(schema: &str, more: &str, values: &str) {
-    let columns = format!(r#""ID" varchar(20) collate "und-x-icu" primary key{more}"#);
+fn an_order_is_refused(schema: &str, collation: &str, more: &str, values: &str) {
+    let columns = format!(r#""ID" varchar(20) collate "{collation}" primary key{more}"#);
     let table = table(schema, &columns, &format!("values {values}"));
     let mut connection = StandIn::shared().connect();
     let splitter = Splitter::new(&Dameng, &table, 1).unwrap();

@@ -43,17 +43,9 @@ impl Server {
         }
         let data = server.directory.join("data");
         run(as_server_user("initdb")
-            .args([
-                "-U",
-                "capture",
-                "-A",
-                "trust",
-                "-E",
-                "UTF8",
-                "--locale=C.UTF-8",
-                "-N",
-                "-D",
-            ])
+            .args(["-U", "capture", "-A", "trust", "-E", "UTF8", "-N"])
+            .arg(format!("--locale={}", locale()))
+            .arg("-D")
             .arg(&data));
         std::fs::OpenOptions::new()
             .append(true)
@@ -247,6 +239,11 @@ fn as_server_user(program: &str) -> Command {
 fn programs() -> PathBuf {
     let debian = Path::new("/usr/lib/postgresql/15/bin");
     if debian.exists() { debian.into() } else { PathBuf::new() }
+}
+
+/// The locale of the servers: bytewise, unless a test runs others again under another one.
+pub fn locale() -> String {
+    std::env::var("SERVER_LOCALE").unwrap_or_else(|_| "C.UTF-8".into())
 }
 
 fn is_root() -> bool {

@@ -1,8 +1,9 @@
 //! Kinds of keys that PostgreSQL can have.
 
 /// What some of them are made of.
-pub const SETUP: &str = "create schema kinds; create type kinds.mood as enum ('sad', 'OK', 'happy'); create extension citext; \
+pub const SETUP: &str = "create schema kinds; create type kinds.mood as enum ('sad', 'OK', 'happy'); create extension if not exists citext; \
          create extension hstore; create collation kinds.ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false); \
+         create collation kinds.us (provider = libc, locale = 'en_US.UTF-8'); \
          create domain kinds.text_code as varchar(40) collate \"en-x-icu\"; create domain kinds.code as kinds.text_code check (value <> '')";
 
 /// Columns with their key, and expressions over `g`, each of whose values gives another key.
@@ -92,6 +93,14 @@ pub const KINDS: &[(&str, &str)] = &[
     (
         "a text collate \"POSIX\" primary key",
         "(array['b', 'A', 'é'])[g % 3 + 1] || g",
+    ),
+    (
+        "a text collate kinds.us primary key",
+        "(array['b', 'A', 'é', 'a', '_', ' a', '-', 'Z'])[g % 8 + 1] || g",
+    ),
+    (
+        "a int, b varchar(40) collate kinds.us, primary key (b, a)",
+        "g / 2, (array['a b', 'ab', 'A-b', 'Ab'])[g % 4 + 1]",
     ),
     (
         "a citext primary key",

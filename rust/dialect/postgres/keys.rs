@@ -1,7 +1,7 @@
 //! Indexes that have a table's rows in the order in which its key is compared here.
 
 use crate::dialect::page::{KeyColumn, KeyIndex};
-use crate::dialect::postgres::{BYTEWISE, Postgres, text};
+use crate::dialect::postgres::{BYTEWISE, NAME, Postgres, text};
 use crate::dialect::{Dialect, Query};
 use crate::odbc::ColumnSpec;
 use crate::split::TableName;
@@ -49,5 +49,30 @@ pub(super) fn index(postgres: &Postgres, table: &TableName, object_id: u64, key:
             columns: vec![ColumnSpec::Int],
         },
         create: (!key.iter().any(|column| column.shown)).then_some(create),
+    }
+}
+
+/// The schemas of the operators by which columns are equal in a table's unique indexes, but for the server's own: those of types that
+/// an extension made, which a session finds by its `search_path` alone, and ours has none of theirs.
+pub(super) fn operators(postgres: &Postgres, object_id: u64) -> Query {
+    let of = |name| postgres.names().of(name);
+    Query {
+        sql: format!(
+            "SELECT DISTINCT a.attname, n.nspname FROM {index} i JOIN {attribute} a ON a.attrelid = i.indrelid \
+             CROSS JOIN LATERAL generate_series(0, i.indnkeyatts - 1) k(place) JOIN {opclass} c ON c.oid = i.indclass[k.place] \
+             JOIN {am} m ON m.oid = c.opcmethod JOIN {amop} o ON o.amopfamily = c.opcfamily AND o.amopstrategy = 3 \
+             AND o.amoplefttype = c.opcintype AND o.amoprighttype = c.opcintype \
+             JOIN {operator} p ON p.oid = o.amopopr JOIN {namespace} n ON n.oid = p.oprnamespace \
+             WHERE i.indrelid = {object_id} AND i.indisunique AND m.amname = 'btree' AND a.attnum = i.indkey[k.place] \
+             AND n.nspname NOT IN ('pg_catalog', 'sys_catalog')",
+            index = of("index"),
+            attribute = of("attribute"),
+            opclass = of("opclass"),
+            am = of("am"),
+            amop = of("amop"),
+            operator = of("operator"),
+            namespace = of("namespace"),
+        ),
+        columns: vec![NAME, NAME],
     }
 }
