@@ -7,9 +7,10 @@ use tidemark::error::ErrorKind;
 
 use crate::job::Job;
 use crate::partitions::partitioned;
-use crate::source::{PLUGINS, Source};
+use crate::source::{Place, Source};
 use crate::support::Server;
 use crate::support::postgres::LOGICAL;
+use crate::support::stand_in::StandIn;
 use crate::watch::Watch;
 
 /// Where statements come from.
@@ -24,6 +25,19 @@ fn server() -> &'static Server {
         server
     })
 }
+
+/// The same with the face of KingbaseES.
+fn face() -> &'static StandIn {
+    static FACE: std::sync::OnceLock<StandIn> = std::sync::OnceLock::new();
+    FACE.get_or_init(|| {
+        let face = StandIn::face();
+        face.psql(FOUR_COLUMNS);
+        face
+    })
+}
+
+/// Each plugin on PostgreSQL, and the one that KingbaseES has.
+const PLACES: [&str; 3] = ["pgoutput", "test_decoding", "face"];
 
 /// A table as Kingbase FlySync has it, four columns and all that happens: duplicates, temporary tables, tags of other objects.
 const FOUR_COLUMNS: &str = r#"
@@ -44,20 +58,29 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn source(name: &str, plugin: &'static str) -> Source {
-    Source::on(server(), name, plugin, 2)
+fn source(name: &str, place: &'static str) -> Source {
+    match place {
+        "face" => Source::on_face(face(), name, 2),
+        plugin => Source::on(server(), name, plugin, 2),
+    }
 }
 
-fn options(capture: &str) -> Vec<(&'static str, Value)> {
-    let of = match capture {
+fn options(source: &Source, capture: &str) -> Vec<(&'static str, Value)> {
+    let mut options = vec![match capture {
         "own" => ("ddl.capture", json!("on")),
         _ => ("ddl.table", json!("fly.trep_sync_ddl")),
-    };
-    vec![of, ("include.schema.changes", json!(true))]
+    }];
+    if let (Place::Kingbase(face), "own") = (source.place, capture) {
+        // Whoever makes event triggers is a superuser.
+        options.push(("username", json!(face.value("ADMIN"))));
+        options.push(("password", json!(face.value("ADMIN_PASSWORD"))));
+    }
+    options.push(("include.schema.changes", json!(true)));
+    options
 }
 
 fn started(source: &Source, capture: &str) -> Job {
-    let config = source.config_whole("json", &options(capture));
+    let config = source.config_whole("json", &options(source, capture));
     let mut job = Job::start(config, Arc::new(Watch::default()), 1).unwrap();
     job.run_to_stream().unwrap();
     // So that it is known where the job goes on.
@@ -121,8 +144,8 @@ fn steps() -> Vec<(&'static str, &'static str)> {
 #[test]
 fn statements_stand_among_the_rows_where_they_were_done() {
     let _alone = alone();
-    for (plugin, capture) in PLUGINS.into_iter().flat_map(|plugin| CAPTURES.map(|of| (plugin, of))) {
-        let source = source(&format!("steps_{capture}"), plugin);
+    for (place, capture) in PLACES.into_iter().flat_map(|place| CAPTURES.map(|of| (place, of))) {
+        let source = source(&format!("steps_{capture}"), place);
         let mut job = started(&source, capture);
         let table = if capture == "own" {
             "tidemark.trep_sync_ddl"
@@ -143,7 +166,7 @@ fn statements_stand_among_the_rows_where_they_were_done() {
             job = with_restarts(job, expected.len());
         }
         let events: Vec<(&str, String)> = events(&job).into_iter().map(|(kind, v)| (kind, v.to_owned())).collect();
-        assert_eq!(events, expected, "{plugin}, {capture}");
+        assert_eq!(events, expected, "{place}, {capture}");
     }
 }
 
@@ -152,8 +175,8 @@ fn statements_stand_among_the_rows_where_they_were_done() {
 #[test]
 fn a_restart_behind_any_event_of_a_transaction_with_statements_goes_on_there() {
     let _alone = alone();
-    for (plugin, capture) in PLUGINS.into_iter().flat_map(|plugin| CAPTURES.map(|of| (plugin, of))) {
-        let source = source(&format!("inside_{capture}"), plugin);
+    for (place, capture) in PLACES.into_iter().flat_map(|place| CAPTURES.map(|of| (place, of))) {
+        let source = source(&format!("inside_{capture}"), place);
         let job = started(&source, capture);
         let statements = [
             "begin",
@@ -193,7 +216,7 @@ fn a_restart_behind_any_event_of_a_transaction_with_statements_goes_on_there() {
         ];
         let job = with_restarts(job, expected.len());
         let events: Vec<(&str, String)> = events(&job).into_iter().map(|(kind, v)| (kind, v.to_owned())).collect();
-        assert_eq!(events, expected, "{plugin}, {capture}");
+        assert_eq!(events, expected, "{place}, {capture}");
     }
 }
 
@@ -257,9 +280,9 @@ fn what_capturing_statements_lacks_is_said_at_the_start_with_what_to_do() {
 #[test]
 fn the_statements_are_never_rows() {
     let _alone = alone();
-    for (plugin, capture) in PLUGINS.into_iter().flat_map(|plugin| CAPTURES.map(|of| (plugin, of))) {
-        let source = source(&format!("all_{capture}"), plugin);
-        let mut options = options(capture);
+    for (place, capture) in PLACES.into_iter().flat_map(|place| CAPTURES.map(|of| (place, of))) {
+        let source = source(&format!("all_{capture}"), place);
+        let mut options = options(&source, capture);
         let of_capture = if capture == "own" { "" } else { "|fly" };
         let schemas = format!("{}|tidemark{of_capture}", source.schema);
         options.extend([("schema-name", json!(schemas)), ("table-name", json!(".*"))]);
@@ -272,7 +295,7 @@ fn the_statements_are_never_rows() {
         job.run(|job| events(job).len() >= 2).unwrap();
         assert!(
             job.sink.log.iter().all(|row| row.table == "t"),
-            "{plugin}, {capture}: {:?}",
+            "{place}, {capture}: {:?}",
             job.sink.log
         );
     }
@@ -283,9 +306,9 @@ fn the_statements_are_never_rows() {
 #[test]
 fn a_table_that_is_dropped_and_made_again_goes_on() {
     let _alone = alone();
-    for (plugin, capture) in PLUGINS.into_iter().flat_map(|plugin| CAPTURES.map(|of| (plugin, of))) {
+    for (place, capture) in PLACES.into_iter().flat_map(|place| CAPTURES.map(|of| (place, of))) {
         for stopped in [false, true] {
-            let source = source(&format!("anew_{capture}_{}", u8::from(stopped)), plugin);
+            let source = source(&format!("anew_{capture}_{}", u8::from(stopped)), place);
             let mut job = started(&source, capture);
             if !stopped {
                 each(&source, &["insert into T values (10, 'x')"]);
@@ -302,7 +325,7 @@ fn a_table_that_is_dropped_and_made_again_goes_on() {
             ] {
                 connection.execute(&source.named(statement)).unwrap();
             }
-            if plugin == "pgoutput" {
+            if place == "pgoutput" {
                 let publish = format!("alter publication tidemark_{} add table T ", source.slot());
                 connection.execute(&source.named(&publish)).unwrap();
             }
@@ -322,10 +345,10 @@ fn a_table_that_is_dropped_and_made_again_goes_on() {
             }
             job = with_restarts(job, expected.len() + skipped);
             let events = &events(&job)[skipped..];
-            assert_eq!(events.len(), expected.len(), "{plugin}, {capture}: {events:?}");
+            assert_eq!(events.len(), expected.len(), "{place}, {capture}: {events:?}");
             for (event, expected) in events.iter().zip(&expected) {
                 let fits = event.0 == expected.0 && event.1.starts_with(&expected.1);
-                assert!(fits, "{plugin}, {capture}, {stopped}: {event:?} is not {expected:?}");
+                assert!(fits, "{place}, {capture}, {stopped}: {event:?} is not {expected:?}");
             }
         }
     }
@@ -336,7 +359,7 @@ fn a_table_that_is_dropped_and_made_again_goes_on() {
         ]
     }) {
         let source = source(&format!("gone_{capture}_{how}"), "pgoutput");
-        let options = &options(capture)[..1];
+        let options = &options(&source, capture)[..1];
         let mut job = Job::start(source.config(options), Arc::new(Watch::default()), 1).unwrap();
         job.run_to_stream().unwrap();
         each(&source, &["insert into T values (11, 'a')", statement]);
@@ -356,8 +379,8 @@ fn a_table_that_is_dropped_and_made_again_goes_on() {
 #[test]
 fn a_text_alone_is_enough() {
     let _alone = alone();
-    for plugin in PLUGINS {
-        let source = source("texts", plugin);
+    for place in PLACES {
+        let source = source("texts", place);
         let mut job = started(&source, "four");
         let schema = &source.schema;
         // In one transaction, so that each is a place inside of it.
@@ -382,11 +405,11 @@ fn a_text_alone_is_enough() {
         });
         job = with_restarts(job, 6);
         let told: Vec<String> = events(&job).iter().map(|(_, v)| (*v).to_owned()).collect();
-        assert_eq!(told[..told.len() - 1], statements[1..6], "{plugin}");
+        assert_eq!(told[..told.len() - 1], statements[1..6], "{place}");
         source.run(&role);
         job.run(|job| events(job).len() == told.len() + 1).unwrap();
         let (kind, last) = *events(&job).last().unwrap();
-        assert_eq!((kind, last), ("ddl", "alter table t add \"C\" int"), "{plugin}");
+        assert_eq!((kind, last), ("ddl", "alter table t add \"C\" int"), "{place}");
     }
 }
 
@@ -395,9 +418,9 @@ fn a_text_alone_is_enough() {
 #[test]
 fn partitions_that_come_and_go_while_the_job_is_down_are_told_of_where_they_did() {
     let _alone = alone();
-    for (plugin, capture) in PLUGINS.into_iter().flat_map(|plugin| CAPTURES.map(|of| (plugin, of))) {
+    for (place, capture) in PLACES.into_iter().flat_map(|place| CAPTURES.map(|of| (place, of))) {
         for how in ["detach", "drop"] {
-            let source = source(&format!("parts_{capture}_{how}"), plugin);
+            let source = source(&format!("parts_{capture}_{how}"), place);
             partitioned(&source);
             let mut job = started(&source, capture);
             each(&source, &["insert into T values (7, 'first')"]);
@@ -430,7 +453,7 @@ fn partitions_that_come_and_go_while_the_job_is_down_are_told_of_where_they_did(
                 "insert into T values (5, 'd')",
             ];
             each(&source, &statements);
-            let config = source.config_whole("json", &options(capture));
+            let config = source.config_whole("json", &options(&source, capture));
             let mut job = Job::open(config, Arc::new(Watch::default()), 1, completed).unwrap();
             let row = |id: u32, v: &str| format!(r#"{{"ID":{id},"V":"{v}"}}"#);
             let mut expected = vec![
@@ -449,7 +472,7 @@ fn partitions_that_come_and_go_while_the_job_is_down_are_told_of_where_they_did(
             }
             job.run(|job| events(job).len() >= expected.len()).unwrap();
             let told: Vec<&str> = events(&job).iter().map(|(_, v)| *v).collect();
-            assert_eq!(told, expected, "{plugin}, {capture}, {how}");
+            assert_eq!(told, expected, "{place}, {capture}, {how}");
         }
     }
 }

@@ -42,27 +42,32 @@ impl Source {
 
     /// The same on another server.
     pub fn on(server: &'static Server, schema: &str, plugin: &'static str, rows: u64) -> Source {
-        Source::made(
-            Source {
-                place: Place::Postgres(server),
-                schema: format!("{schema}_{plugin}"),
-                plugin,
-            },
-            rows,
-        )
+        let source = Source {
+            place: Place::Postgres(server),
+            schema: format!("{schema}_{plugin}"),
+            plugin,
+        };
+        source.made("bigint", "text", rows)
     }
 
     /// The same on the face of KingbaseES, with types of the Oracle mode.
     pub fn face(schema: &str, rows: u64) -> Source {
         static FACE: OnceLock<StandIn> = OnceLock::new();
-        Source::made(
-            Source {
-                place: Place::Kingbase(FACE.get_or_init(StandIn::face)),
-                schema: format!("{schema}_face"),
-                plugin: "test_decoding",
-            },
-            rows,
-        )
+        let source = Source::of_face(FACE.get_or_init(StandIn::face), schema);
+        source.made("number(18)", "varchar2(8000)", rows)
+    }
+
+    /// The same on another face, with a key as PostgreSQL has it.
+    pub fn on_face(face: &'static StandIn, schema: &str, rows: u64) -> Source {
+        Source::of_face(face, schema).made("bigint", "varchar2(8000)", rows)
+    }
+
+    fn of_face(face: &'static StandIn, schema: &str) -> Source {
+        Source {
+            place: Place::Kingbase(face),
+            schema: format!("{schema}_face"),
+            plugin: "test_decoding",
+        }
     }
 
     /// One of each kind.
@@ -75,12 +80,8 @@ impl Source {
         })
     }
 
-    fn made(self, rows: u64) -> Source {
+    fn made(self, id: &str, v: &str, rows: u64) -> Source {
         self.run(&format!("create schema {}", self.schema));
-        let (id, v) = match self.place {
-            Place::Postgres(_) => ("bigint", "text"),
-            Place::Kingbase(_) => ("number(18)", "varchar2(8000)"),
-        };
         self.run(&format!(r#"create table T ("ID" {id} primary key, "V" {v} not null)"#));
         self.run("alter table T replica identity full");
         self.run(&format!(
