@@ -7,8 +7,10 @@ flink2=$1
 mvn="mvn -B --no-transfer-progress -Dstyle.color=never"
 
 $mvn spotless:check verify
+# Clusters of processes are given the jar; one database on each Flink.
+$mvn surefire:test -Dtest=DamengUnderFireTest
 # The longest of the random workloads is about keys and rows, which are the same on both; the others run on both.
-$mvn surefire:test -Dflink.version="$flink2" -Dtest='!KeyKindsWorkloadTest'
+$mvn surefire:test -Dflink.version="$flink2" -Dtest='!KeyKindsWorkloadTest,!DamengUnderFireTest'
 
 # A repository below java/target that has the user's artifacts, and ours in it alone: a test leaves nothing in ~/.m2.
 repository=$PWD/java/target/repository

@@ -5,6 +5,7 @@
 #   cluster.sh start DIR                 prints KEY=VALUE lines (REST, LOGS, CHECKPOINTS); the same stand in DIR/cluster
 #   cluster.sh launch DIR NAME           starts zookeeper, jobmanager, taskmanager-1 or taskmanager-2 again; DIR/NAME.pid has its id
 #   cluster.sh client DIR [ARGUMENT...]  the SQL client in the foreground; of its arguments see Flink (-f SCRIPT, -j JAR)
+#   cluster.sh rest DIR                  where the REST interface is now
 #   cluster.sh stop DIR                  ends all processes and deletes DIR
 #
 # Environment: FLINK_VERSION (1.20.3), FLINK_CONFIG: lines for config.yaml after those below,
@@ -88,7 +89,7 @@ appender.file.name = File
 appender.file.type = File
 appender.file.fileName = ${sys:log.file}
 appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{HH:mm:ss,SSS} %-5p %c{1} - %m%n
+appender.file.layout.pattern = %d %-5p %c{1} - %m%n
 CONF
   printf 'tickTime=500\ndataDir=%s\nclientPort=%s\nclientPortAddress=127.0.0.1\n' "$dir/zookeeper" "$1" >"$dir/conf/zoo.cfg"
 }
@@ -195,13 +196,14 @@ stop() {
 
 command=${1:-}
 dir=${2:-}
-[ -n "$dir" ] || { sed -n '2,12p' "$script" >&2; exit 2; }
+[ -n "$dir" ] || { sed -n '2,13p' "$script" >&2; exit 2; }
 case $dir in /*) ;; *) dir=$PWD/$dir ;; esac
 shift 2
 case $command in
   start) start ;;
   launch) launch "$1" ;;
   client) client "$@" ;;
+  rest) rest ;;
   stop) stop ;;
   *) fail "unknown command $command" ;;
 esac

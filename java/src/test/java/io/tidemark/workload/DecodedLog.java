@@ -8,14 +8,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** What {@code test_decoding} makes of a log through a slot, from its making on. */
-final class DecodedLog {
+public final class DecodedLog {
   private final String slot;
 
   /** What the names of the server's own functions begin with. */
   private final String prefix;
 
   /** Makes the slot. */
-  DecodedLog(Connection connection, String slot) throws SQLException {
+  public DecodedLog(Connection connection, String slot) throws SQLException {
     this.slot = slot;
     try (Statement statement = connection.createStatement()) {
       try (ResultSet row = statement.executeQuery("SELECT to_regclass('sys_class') IS NOT NULL")) {
@@ -28,12 +28,12 @@ final class DecodedLog {
   }
 
   /** Takes a line for a change of a transaction, if it is one that counts. */
-  interface Change<C> {
+  public interface Change<C> {
     void read(long xid, String line, List<C> into);
   }
 
   /** The transactions since the last call that have a change that counts, in commit order. */
-  <C> List<DecodedTransaction<C>> transactions(Connection connection, Change<C> change)
+  public <C> List<DecodedTransaction<C>> transactions(Connection connection, Change<C> change)
       throws SQLException {
     List<DecodedTransaction<C>> transactions = new ArrayList<>();
     DecodedTransaction<C> current = null;

@@ -17,7 +17,7 @@ public final class Judge {
   private static final String TABLE = "table \"BIZ\".\"ORDERS\": ";
 
   /** What stands between the two images of an update. */
-  static final String NEW = " new-tuple: ";
+  public static final String NEW = " new-tuple: ";
 
   private static final BinaryOperator<String> PLAIN = (type, text) -> text;
   private final DecodedLog log;
@@ -76,7 +76,7 @@ public final class Judge {
    * Where the new tuple of an update begins: behind the marker, which must not stand inside a
    * quoted value.
    */
-  static int split(String body) {
+  public static int split(String body) {
     int at = 0;
     boolean quoted = false;
     String marker = NEW;
@@ -95,7 +95,8 @@ public final class Judge {
    * Reads {@code "NAME"[type]:value …} up to the end or an unquoted marker; SQL NULL is the Java
    * null, other values are what {@code read} makes of type and text.
    */
-  static Map<String, String> columns(String text, String until, BinaryOperator<String> read) {
+  public static Map<String, String> columns(
+      String text, String until, BinaryOperator<String> read) {
     Map<String, String> columns = new LinkedHashMap<>();
     int at = 0;
     while (at < text.length() && !(until != null && text.startsWith(until, at))) {

@@ -76,6 +76,11 @@ public final class Postgres implements AutoCloseable {
     }
   }
 
+  /** The server of its databases. */
+  public ServerScript server() {
+    return server;
+  }
+
   /** Its data directory. */
   public Path data() {
     return server.folder().resolve("data");

@@ -1,17 +1,18 @@
 package io.tidemark.workload;
 
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Collectors;
 
 /** A throw-away server made by a script of {@code sql}; it ends with this process at the latest. */
-final class ServerScript implements AutoCloseable {
+public final class ServerScript implements AutoCloseable {
   private final Path script;
   private final Path folder;
   private final Map<String, String> connection;
@@ -45,7 +46,7 @@ final class ServerScript implements AutoCloseable {
   }
 
   /** What the script said of it: HOST, PORT, DATABASE, USER, PASSWORD, ADMIN, ADMIN_PASSWORD. */
-  String value(String key) {
+  public String value(String key) {
     return connection.get(key);
   }
 
@@ -66,6 +67,49 @@ final class ServerScript implements AutoCloseable {
     return folder;
   }
 
+  /** Kills it as a power cut would. */
+  public void kill() throws IOException {
+    run(Map.of(), script, "kill", folder.toString());
+  }
+
+  /** Starts it again behind {@link #kill()}. */
+  public void resume() throws IOException {
+    run(Map.of(), script, "resume", folder.toString());
+  }
+
+  /** Stops all its processes where they are. */
+  public void freeze() throws IOException {
+    long postmaster = postmaster();
+    signal("STOP", List.of(postmaster)); // so that it starts no more of them
+    signal("STOP", children(postmaster));
+  }
+
+  /** Lets them go on. */
+  public void thaw() throws IOException {
+    long postmaster = postmaster();
+    signal("CONT", children(postmaster));
+    signal("CONT", List.of(postmaster));
+  }
+
+  private long postmaster() throws IOException {
+    Path file = folder.resolve("data").resolve("postmaster.pid");
+    return Long.parseLong(Files.readAllLines(file, StandardCharsets.UTF_8).get(0).trim());
+  }
+
+  private static List<Long> children(long process) {
+    return ProcessHandle.of(process)
+        .orElseThrow()
+        .children()
+        .map(ProcessHandle::pid)
+        .collect(Collectors.toList());
+  }
+
+  private static void signal(String signal, List<Long> processes) throws IOException {
+    List<String> command = new ArrayList<>(List.of("kill", "-" + signal));
+    processes.forEach(process -> command.add(Long.toString(process)));
+    Shell.run(Map.of(), command);
+  }
+
   @Override
   public void close() throws IOException {
     run(Map.of(), script, "stop", folder.toString());
@@ -73,37 +117,8 @@ final class ServerScript implements AutoCloseable {
 
   private static String run(Map<String, String> environment, Path script, String... arguments)
       throws IOException {
-    String[] command = new String[arguments.length + 2];
-    command[0] = "bash";
-    command[1] = script.toString();
-    System.arraycopy(arguments, 0, command, 2, arguments.length);
-    Path errors = Files.createTempFile("stand-in", ".log");
-    try {
-      ProcessBuilder builder = new ProcessBuilder(command).redirectError(errors.toFile());
-      builder.environment().putAll(environment);
-      builder.environment().put("WATCH_PID", Long.toString(ProcessHandle.current().pid()));
-      Process process = builder.start();
-      StringBuilder printed = new StringBuilder();
-      try (BufferedReader reader =
-          new BufferedReader(
-              new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
-        for (String line; (line = reader.readLine()) != null; ) {
-          printed.append(line).append('\n');
-        }
-      }
-      if (process.waitFor() != 0) {
-        throw new IOException(
-            String.join(" ", command)
-                + " failed:\n"
-                + printed
-                + Files.readString(errors, StandardCharsets.UTF_8));
-      }
-      return printed.toString();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException("interrupted", e);
-    } finally {
-      Files.delete(errors);
-    }
+    List<String> command = new ArrayList<>(List.of("bash", script.toString()));
+    command.addAll(List.of(arguments));
+    return Shell.run(environment, command);
   }
 }

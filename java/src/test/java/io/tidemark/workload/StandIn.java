@@ -64,6 +64,11 @@ public final class StandIn implements AutoCloseable {
         .collect(Collectors.joining(", ", "WITH (", ")"));
   }
 
+  /** The server that plays it. */
+  public ServerScript server() {
+    return server;
+  }
+
   /** What the server has logged. */
   public List<String> log() throws IOException {
     return Files.readAllLines(server.folder().resolve("server.log"), StandardCharsets.UTF_8);

@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * Concurrent writers: transactions of inserts, updates, deletes and key changes, with rollbacks and
- * savepoints, from a seed.
+ * savepoints, from a seed. A session that is lost is opened again.
  */
 public final class Writers implements AutoCloseable {
   private final List<Thread> threads = new ArrayList<>();
@@ -85,21 +85,48 @@ public final class Writers implements AutoCloseable {
   }
 
   private void run(String url, Random random, long pauseMillis) {
+    try {
+      while (!stopping) {
+        try {
+          session(url, random, pauseMillis);
+        } catch (SQLException e) {
+          if (!isLost(e)) {
+            throw e;
+          }
+          Thread.sleep(100);
+        }
+      }
+    } catch (SQLException | InterruptedException | RuntimeException e) {
+      failures.add(e);
+    }
+  }
+
+  /** Whether an error is that of a server that is down, going down or not up yet. */
+  private static boolean isLost(SQLException error) {
+    String state = error.getSQLState();
+    return state != null && (state.startsWith("08") || state.startsWith("57P"));
+  }
+
+  /** Whether what failed may be done again: a deadlock, or a server that is not there. */
+  public static boolean isPassing(SQLException error) {
+    return isLost(error) || "40P01".equals(error.getSQLState());
+  }
+
+  private void session(String url, Random random, long pauseMillis)
+      throws SQLException, InterruptedException {
     try (Connection connection = DriverManager.getConnection(url)) {
       connection.setAutoCommit(false);
       while (!stopping) {
         try {
           transaction(connection, random);
         } catch (SQLException e) {
-          connection.rollback();
           if (!EXPECTED.contains(e.getSQLState())) {
             throw e;
           }
+          connection.rollback();
         }
         Thread.sleep(pauseMillis == 0 ? 0 : random.nextInt((int) pauseMillis * 2 + 1));
       }
-    } catch (SQLException | InterruptedException | RuntimeException e) {
-      failures.add(e);
     }
   }
 

@@ -1,0 +1,16 @@
+package io.tidemark.cluster;
+
+/** What is done to a job. */
+enum Fault {
+  TASK_MANAGER,
+  TASK_MANAGERS,
+  JOB_MANAGER,
+  /** A session of the job's user at its database. */
+  SESSION,
+  /** All of them. */
+  SESSIONS,
+  /** The server is killed as by a power cut, and comes back. */
+  DATABASE,
+  /** All processes of the server stand still for a while. */
+  FREEZE
+}

@@ -1,0 +1,56 @@
+package io.tidemark.cluster;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.jar.JarEntry;
+import java.util.jar.JarOutputStream;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** The jars that a job needs. */
+final class SinkJar {
+  private static final Path TARGET =
+      Path.of(System.getProperty("tidemark.test.basedir", "."), "java", "target");
+
+  private SinkJar() {}
+
+  /** The connector as it is built. */
+  static Path connector() throws IOException {
+    try (Stream<Path> files = Files.list(TARGET)) {
+      return files
+          .filter(
+              file ->
+                  file.getFileName().toString().matches("flink-connector-tidemark-[0-9.]+\\.jar"))
+          .findFirst()
+          .orElseThrow(() -> new IOException("no jar of the connector in " + TARGET));
+    }
+  }
+
+  /** Writes {@link ChangelogFiles} as a jar of its own. */
+  static Path write(Path jar) throws IOException {
+    Path classes = TARGET.resolve("test-classes");
+    String name = ChangelogFiles.class.getName();
+    Path folder = classes.resolve(name.replace('.', '/')).getParent();
+    try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
+        Stream<Path> files = Files.list(folder)) {
+      List<Path> own =
+          files
+              .filter(
+                  file ->
+                      file.getFileName()
+                          .toString()
+                          .startsWith(ChangelogFiles.class.getSimpleName()))
+              .collect(Collectors.toList());
+      for (Path file : own) {
+        out.putNextEntry(new JarEntry(classes.relativize(file).toString()));
+        Files.copy(file, out);
+      }
+      out.putNextEntry(new JarEntry("META-INF/services/org.apache.flink.table.factories.Factory"));
+      out.write(name.getBytes(StandardCharsets.UTF_8));
+    }
+    return jar;
+  }
+}
