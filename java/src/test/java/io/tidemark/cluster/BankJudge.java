@@ -84,13 +84,15 @@ final class BankJudge {
    *
    * @param marker a transaction behind the largest point
    * @param total the sum of all balances
+   * @param complete whether all is there; else what is there must be right so far
    */
   static void judge(
       List<DecodedTransaction<String>> decoded,
       CommittedFiles files,
       long marker,
       BigDecimal total,
-      Map<String, String> tables) {
+      Map<String, String> tables,
+      boolean complete) {
     Map<String, String> state = new HashMap<>();
     for (BankRow row : files.snapshot()) {
       apply(state, row, "the snapshot");
@@ -119,6 +121,9 @@ final class BankJudge {
           DecodedTransaction<String> missing = decoded.get(expected);
           check(false, missing.xid, List.of(), missing, "is missing, before " + xid);
         }
+        if (!complete && at == rows.size()) {
+          return; // it may be half out
+        }
         List<String> stable = changes.stream().map(row -> row.stable).collect(Collectors.toList());
         check(stable.equals(whole.changes), xid, changes, whole, "is not whole");
         expected++;
@@ -133,6 +138,9 @@ final class BankJudge {
                 .reduce(BigDecimal.ZERO, BigDecimal::add);
         check(moved.signum() == 0, xid, changes, whole, "changes the total by " + moved);
       }
+    }
+    if (!complete) {
+      return;
     }
     assertEquals(decoded.size(), expected, "transactions at the end are missing");
     assertEquals(lines(tables), lines(state));

@@ -7,8 +7,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -19,7 +21,7 @@ final class CommittedFiles {
   private final Set<Path> read = new HashSet<>();
   private final List<BankRow> snapshot = new ArrayList<>();
   private final List<BankRow> log = new ArrayList<>();
-  private final Set<Long> transactions = new HashSet<>();
+  private final Map<Long, Integer> rows = new HashMap<>();
 
   CommittedFiles(Path folder) {
     this.folder = folder;
@@ -38,9 +40,10 @@ final class CommittedFiles {
     return log;
   }
 
-  boolean has(long transaction) {
+  /** How many rows a transaction has so far. */
+  int rows(long transaction) {
     look();
-    return transactions.contains(transaction);
+    return rows.getOrDefault(transaction, 0);
   }
 
   /** Reads what has come since; a committed file does not change. */
@@ -54,7 +57,7 @@ final class CommittedFiles {
           for (String line : Files.readAllLines(file, StandardCharsets.UTF_8)) {
             BankRow row = new BankRow(line);
             (row.transaction == null ? snapshot : log).add(row);
-            transactions.add(row.transaction);
+            rows.merge(row.transaction, 1, Integer::sum);
           }
         }
       }

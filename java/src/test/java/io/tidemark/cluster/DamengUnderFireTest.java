@@ -55,7 +55,7 @@ class DamengUnderFireTest {
           "scan.snapshot.round.bytes", "8 kb",
           "transaction.memory", "1 mb",
           "transaction.fragment.rows", "1000",
-          "socket.timeout", "20 s");
+          "socket.timeout", "60 s");
     }
 
     @Override

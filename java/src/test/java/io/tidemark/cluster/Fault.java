@@ -12,5 +12,7 @@ enum Fault {
   /** The server is killed as by a power cut, and comes back. */
   DATABASE,
   /** All processes of the server stand still for a while. */
-  FREEZE
+  FREEZE,
+  /** None: the job is stopped with a savepoint, and goes on from it with another parallelism. */
+  RESCALE
 }

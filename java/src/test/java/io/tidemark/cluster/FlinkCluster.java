@@ -14,11 +14,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.function.Predicate;
@@ -89,18 +89,60 @@ public final class FlinkCluster implements AutoCloseable {
 
   /** Cancels the job, and waits until it is gone. */
   public void cancel() throws Exception {
+    request("PATCH", "/jobs/" + job, "");
+    ends("CANCELED");
+  }
+
+  /** Stops the job with a savepoint, and returns its path. */
+  public String stopWithSavepoint() throws Exception {
+    String[] path = new String[1];
+    await("the savepoint", () -> (path[0] = savepoint()) != null);
+    ends("FINISHED");
+    return path[0];
+  }
+
+  /** One attempt, null where the job was not fit for it. */
+  private String savepoint() throws Exception {
+    String trigger =
+        value("request-id", request("POST", "/jobs/" + job + "/stop", "{\"drain\": false}"));
+    String[] answer = new String[1];
+    await(
+        "the savepoint's end",
+        () -> {
+          answer[0] = request("GET", "/jobs/" + job + "/savepoints/" + trigger, "");
+          return answer[0].contains("COMPLETED");
+        });
+    return value("location", answer[0]);
+  }
+
+  private void ends(String state) throws Exception {
+    Pattern end = Pattern.compile(job + "\\) switched from state [A-Z]+ to " + state);
+    await(
+        "the job's end",
+        () -> {
+          try (Stream<String> lines = lines(JOB_MANAGER)) {
+            return lines.anyMatch(line -> end.matcher(line).find());
+          }
+        });
+  }
+
+  private String request(String method, String path, String body) throws Exception {
     HttpResponse<String> response =
         HttpClient.newHttpClient()
             .send(
-                HttpRequest.newBuilder(URI.create(rest() + "/jobs/" + job))
-                    .method("PATCH", HttpRequest.BodyPublishers.noBody())
+                HttpRequest.newBuilder(URI.create(rest() + path))
+                    .method(method, HttpRequest.BodyPublishers.ofString(body))
                     .build(),
                 HttpResponse.BodyHandlers.ofString());
-    if (response.statusCode() != 202) {
-      throw new IOException("the job cannot be cancelled: " + response.body());
+    if (response.statusCode() >= 300) {
+      throw new IOException(method + " " + path + ": " + response.body());
     }
-    String gone = job + ") switched from state CANCELLING to CANCELED.";
-    await("the job's end", () -> logged(JOB_MANAGER, gone) > 0);
+    return response.body();
+  }
+
+  private static String value(String key, String json) {
+    Matcher matcher = Pattern.compile("\"" + key + "\":\"([^\"]*)\"").matcher(json);
+    return matcher.find() ? matcher.group(1) : null;
   }
 
   private String rest() throws IOException {
@@ -165,10 +207,8 @@ public final class FlinkCluster implements AutoCloseable {
   }
 
   /** The TaskManager that was the last to log a text. */
-  public Optional<String> lastToLog(String text) {
-    return TASK_MANAGERS.stream()
-        .filter(name -> logged(name, text) > 0)
-        .max(Comparator.comparing(name -> last(name, text)));
+  public String lastToLog(String text) {
+    return Collections.max(TASK_MANAGERS, Comparator.comparing(name -> last(name, text)));
   }
 
   private String last(String name, String text) {

@@ -60,7 +60,7 @@ class PostgresUnderFireTest {
       options.put("scan.incremental.snapshot.chunk.size", "50");
       options.put("scan.snapshot.round.bytes", "8 kb");
       options.put("transaction.fragment.rows", "1000");
-      options.put("socket.timeout", "20 s");
+      options.put("socket.timeout", "60 s");
       return Postgres.with(options);
     }
 

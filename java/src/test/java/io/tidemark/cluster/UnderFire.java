@@ -3,6 +3,7 @@ package io.tidemark.cluster;
 import io.tidemark.workload.DecodedTransaction;
 import io.tidemark.workload.ServerScript;
 import io.tidemark.workload.Writers;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -15,6 +16,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.Callable;
 
 /**
@@ -29,6 +31,8 @@ final class UnderFire {
       Duration.ofSeconds(Long.getLong("tidemark.test.freeze.seconds", 30));
 
   /** What a reader logs. */
+  private static final String SNAPSHOT_READ = "the snapshot of this reader is read";
+
   private static final String STREAM_BEGINS = "the stream begins at";
 
   private static final long MINUTES = Long.getLong("tidemark.test.soak.minutes", 0);
@@ -46,17 +50,27 @@ final class UnderFire {
           Fault.DATABASE,
           Fault.FREEZE);
 
+  /** Each has a fault, but where it is struck by a rescaling. */
   private static final List<Moment> MOMENTS =
       List.of(
           Moment.SNAPSHOT,
+          Moment.SNAPSHOT,
+          Moment.SNAPSHOT_READ,
           Moment.SNAPSHOT_READ,
           Moment.STREAM_BEGINS,
           Moment.STREAM,
           Moment.LARGE_OPEN,
           Moment.LARGE_COMMITTED,
+          Moment.LARGE_COMMITTED,
           Moment.LARGE_OPEN,
           Moment.CHECKPOINT,
           Moment.CHECKPOINT_COMPLETE);
+
+  /** By place in {@link #MOMENTS}. */
+  private static final Set<Integer> RESCALINGS = Set.of(0, 3, 7);
+
+  /** What a job has at first, and behind each rescaling. */
+  private static final List<Integer> PARALLELISMS = List.of(1, 4, 2, 4);
 
   private final FlinkCluster cluster;
   private final Database database;
@@ -65,6 +79,9 @@ final class UnderFire {
   private final Random random;
   private final Bank bank = new Bank(ACCOUNTS);
   private final List<String> done = new ArrayList<>();
+  private long snapshotsRead;
+  private long streamsBegun;
+  private int rescalings;
 
   /** The database under fire. */
   interface Database {
@@ -102,6 +119,13 @@ final class UnderFire {
     long begun = System.nanoTime();
     List<Fault> faults = new ArrayList<>(FAULTS);
     Collections.shuffle(faults, random);
+    for (int n = 0; n < MOMENTS.size(); n++) {
+      if (RESCALINGS.contains(n)) {
+        faults.add(n, Fault.RESCALE);
+      }
+    }
+    snapshotsRead = cluster.logged(SNAPSHOT_READ);
+    streamsBegun = cluster.logged(STREAM_BEGINS);
     CommittedFiles files = new CommittedFiles(folder);
     BankJudge judge;
     try (Connection connection = connect()) {
@@ -112,7 +136,7 @@ final class UnderFire {
     List<DecodedTransaction<String>> decoded;
     try (Writers writers = new Writers(database.jdbcUrl(), WRITERS, bank, seed, 40)) {
       writers.start();
-      cluster.submit(sql(), SinkJar.connector(), SinkJar.write(folder.resolveSibling("sink.jar")));
+      submit("");
       for (int n = 0; n < faults.size() && MOMENTS.get(n) != Moment.STREAM; n++) {
         strike(faults.get(n), MOMENTS.get(n));
       }
@@ -130,11 +154,13 @@ final class UnderFire {
       try (Connection connection = connect()) {
         decoded = judge.transactions(connection);
         Map<String, String> tables = Bank.content(connection);
+        DecodedTransaction<String> last = decoded.get(decoded.size() - 1);
+        boolean complete = false;
         try {
-          long last = decoded.get(decoded.size() - 1).xid;
-          cluster.await("the last transaction", () -> files.has(last));
+          cluster.await("the last transaction", () -> files.rows(last.xid) >= last.changes.size());
+          complete = true;
         } finally {
-          BankJudge.judge(decoded, files, marker, bank.total(), tables);
+          BankJudge.judge(decoded, files, marker, bank.total(), tables, complete);
         }
       }
       cluster.cancel();
@@ -148,9 +174,22 @@ final class UnderFire {
         seed, done, decoded.size(), files.log().size(), (System.nanoTime() - begun) / 1e9);
   }
 
+  private void submit(String restore) throws IOException {
+    int parallelism = PARALLELISMS.get(rescalings % PARALLELISMS.size());
+    cluster.submit(
+        "SET 'parallelism.default' = '" + parallelism + "';\n" + restore + sql(),
+        SinkJar.connector(),
+        SinkJar.write(folder.resolveSibling("sink.jar")));
+  }
+
+  private void rescale() throws Exception {
+    String savepoint = cluster.stopWithSavepoint();
+    rescalings++;
+    submit("SET 'execution.state-recovery.path' = '" + savepoint + "';\n");
+  }
+
   private String sql() {
-    return "SET 'parallelism.default' = '4';\n"
-        + "CREATE TABLE accounts ("
+    return "CREATE TABLE accounts ("
         + Bank.FLINK_COLUMNS
         + ", table_name STRING NOT NULL METADATA VIRTUAL, transaction_id STRING METADATA VIRTUAL,"
         + " scn BIGINT METADATA VIRTUAL) "
@@ -236,10 +275,11 @@ final class UnderFire {
         cluster.await(
             "a reader's end of the snapshot",
             soon,
-            () -> cluster.logged("the snapshot of this reader is read") > 0);
+            () -> cluster.logged(SNAPSHOT_READ) > snapshotsRead);
         break;
       case STREAM_BEGINS:
-        cluster.await("the begin of the stream", soon, () -> cluster.logged(STREAM_BEGINS) > 0);
+        cluster.await(
+            "the begin of the stream", soon, () -> cluster.logged(STREAM_BEGINS) > streamsBegun);
         break;
       case CHECKPOINT:
         cluster.await("a checkpoint", soon, () -> cluster.openCheckpoint().isPresent());
@@ -281,7 +321,8 @@ final class UnderFire {
       case TASK_MANAGER:
         // Once the log is read, only one of them has anything to do.
         String any = FlinkCluster.TASK_MANAGERS.get(random.nextInt(2));
-        restart(cluster.lastToLog(STREAM_BEGINS).orElse(any));
+        boolean streams = cluster.logged(STREAM_BEGINS) > streamsBegun;
+        restart(streams ? cluster.lastToLog(STREAM_BEGINS) : any);
         break;
       case TASK_MANAGERS:
         for (String name : FlinkCluster.TASK_MANAGERS) {
@@ -293,6 +334,9 @@ final class UnderFire {
         break;
       case JOB_MANAGER:
         restart(FlinkCluster.JOB_MANAGER);
+        break;
+      case RESCALE:
+        rescale();
         break;
       case SESSION:
         retried(connection -> terminate(connection, 1));
