@@ -103,6 +103,21 @@ fn long_values_are_never_cut() {
 }
 
 #[test]
+fn a_streamed_column_comes_whole_whatever_its_length_a_row_at_a_time() {
+    let mut connection = Server::shared().connect();
+    let sql = "select n, case when n <> 3 then repeat('я', n) end from unnest(array[0, 3, 49, 50, 51, 70000]) n";
+    let specs = [ColumnSpec::Int, ColumnSpec::Streamed { usual: 100 }];
+    let mut cursor = connection.query(sql, &specs, 100).unwrap();
+    for length in [0, 3, 49, 50, 51, 70_000] {
+        let batch = cursor.next().unwrap().unwrap();
+        assert_eq!((batch.rows(), batch.column(0).int(0)), (1, Some(length as i64)));
+        let text = (length != 3).then(|| "я".repeat(length));
+        assert_eq!(batch.column(1).text(0).unwrap(), text.as_deref());
+    }
+    assert!(cursor.next().unwrap().is_none());
+}
+
+#[test]
 fn the_short_columns_of_a_row_can_be_had_alone() {
     let mut connection = Server::shared().connect();
     let sql = "select n, repeat('x', n * 5000) from generate_series(1, 9) n order by n";

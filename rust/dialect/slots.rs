@@ -4,6 +4,8 @@
 //! has been asked; [`Statements`] are the texts with the names that are there. Result columns are taken by place, since
 //! older servers call them otherwise.
 
+pub mod changes;
+
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -11,6 +13,8 @@ use crate::dialect::{Dialect, Query};
 use crate::odbc::ColumnSpec;
 use crate::position::{Lsn, Scn};
 use crate::split::TableName;
+
+pub use changes::PluginCall;
 
 /// A name of the dictionary: 63 bytes.
 const NAME: ColumnSpec = ColumnSpec::Text { bytes: 256 };
@@ -33,7 +37,15 @@ pub trait Slots: Dialect {
     /// What the session of a log reader is set to, where the server knows it; each may fail.
     fn reader_session(&self) -> Vec<String> {
         // A large transaction is then spilled to the server's disk early (measured: 8 MB of memory instead of 85).
-        vec!["SET logical_decoding_work_mem = '16MB'".to_owned()]
+        [
+            "SET logical_decoding_work_mem = '16MB'",
+            // A call's rows are sorted and kept: most calls' fit, and none needs a file.
+            "SET work_mem = '32MB'",
+            // What is sorted is grouped as it comes; tables in memory would be filled for nothing.
+            "SET enable_hashagg = off",
+        ]
+        .map(str::to_owned)
+        .into()
     }
 
     /// Functions and relations of the system's schemas that have one of the prefixes, as a server may list them: one text a
@@ -282,41 +294,6 @@ impl Statements {
         }
     }
 
-    /// A call that hands out and consumes what a slot has, at most `changes` and what is left of the transaction that they
-    /// end in; in the columns of [`changes`]. Where the call
-    /// asks for ends, the rows that end transactions come first, once more.
-    pub fn changes(&self, slot: &str, changes: u64, call: &PluginCall<'_>) -> Query {
-        let mut arguments = format!("{}, NULL, {changes}", text(slot));
-        for (name, value) in &call.options {
-            let _ = write!(arguments, ", {}, {}", text(name), text(value));
-        }
-        let function = match call.binary {
-            true => self.of("logical_slot_get_binary_changes"),
-            false => self.of("logical_slot_get_changes"),
-        };
-        let columns = format!("{}, xid::text::bigint, data", Self::number("lsn"));
-        let sql = match call.with_ends {
-            None => format!("SELECT 1, {columns} FROM {function}({arguments}) AS c(lsn, xid, data)"),
-            // UNION ALL of two scans of one materialised result gives one after the other.
-            Some(ends) => format!(
-                "WITH c(lsn, xid, data) AS (SELECT * FROM {function}({arguments})) \
-                 SELECT 0, {columns} FROM c WHERE {ends} UNION ALL SELECT 1, {columns} FROM c"
-            ),
-        };
-        Query {
-            sql,
-            columns: vec![
-                ColumnSpec::Int,
-                ColumnSpec::Int,
-                ColumnSpec::Int,
-                match call.binary {
-                    true => ColumnSpec::LongBinary,
-                    false => ColumnSpec::LongText,
-                },
-            ],
-        }
-    }
-
     /// Writes a message into the log; a transactional one commits and so pushes the log to disk.
     pub fn message(&self, transactional: bool, prefix: &str, content: &str) -> String {
         format!(
@@ -476,30 +453,6 @@ pub enum Relation<'a> {
         /// Its name there.
         name: &'a str,
     },
-}
-
-/// How a plugin is called.
-#[derive(Clone, Debug, Default)]
-pub struct PluginCall<'a> {
-    /// Names and values of its options.
-    pub options: Vec<(&'static str, &'a str)>,
-    /// Whether its output is bytes; else text, which the server brings into the client's character set.
-    pub binary: bool,
-    /// A condition on `data` for the rows that end a transaction, for plugins whose rows that begin one do not say where it
-    /// ends: these then come first, once more.
-    pub with_ends: Option<&'a str>,
-}
-
-/// The columns of [`Statements::changes`], by number.
-pub mod changes {
-    /// 0 in the rows that end transactions and come first once more; integer.
-    pub const PART: usize = 0;
-    /// Where the row stands; integer.
-    pub const LSN: usize = 1;
-    /// Its transaction, 32 bits; integer.
-    pub const XID: usize = 2;
-    /// What the plugin says; text or bytes.
-    pub const DATA: usize = 3;
 }
 
 /// The columns of [`Statements::slot_status`], by number.

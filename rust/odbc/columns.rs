@@ -29,6 +29,12 @@ pub enum ColumnSpec {
     LongText,
     /// As bytes of any length. Long columns stand behind all others.
     LongBinary,
+    /// As text of any length that is nearly always too long for a buffer: each is read by a call of its own, and only one
+    /// row comes at a time. As a long column's a driver would make it twice. Such columns stand behind all others.
+    Streamed {
+        /// How long most are, in bytes.
+        usual: usize,
+    },
 }
 
 /// What a row's value has in its buffer where bound columns can be read again; longer ones are read by calls of their
@@ -38,11 +44,22 @@ const INLINE: usize = 4096;
 impl ColumnSpec {
     /// Whether it takes values of any length.
     pub fn is_long(self) -> bool {
-        matches!(self, ColumnSpec::LongText | ColumnSpec::LongBinary)
+        matches!(
+            self,
+            ColumnSpec::LongText | ColumnSpec::LongBinary | ColumnSpec::Streamed { .. }
+        )
     }
 
     pub(super) fn is_text(self) -> bool {
-        matches!(self, ColumnSpec::Text { .. } | ColumnSpec::LongText)
+        matches!(
+            self,
+            ColumnSpec::Text { .. } | ColumnSpec::LongText | ColumnSpec::Streamed { .. }
+        )
+    }
+
+    /// Whether it is not bound, and its values are read by calls of their own.
+    pub(super) fn is_streamed(self, rereads: bool) -> bool {
+        matches!(self, ColumnSpec::Streamed { .. }) || self.is_long() && !rereads
     }
 
     /// The bytes of a value in this column's buffer; `rereads`: longer ones can be read again.
@@ -52,7 +69,7 @@ impl ColumnSpec {
             ColumnSpec::Text { bytes } | ColumnSpec::Binary { bytes } if rereads => bytes.min(INLINE),
             ColumnSpec::Text { bytes } | ColumnSpec::Binary { bytes } => bytes,
             ColumnSpec::LongText | ColumnSpec::LongBinary if rereads => INLINE,
-            ColumnSpec::LongText | ColumnSpec::LongBinary => 0,
+            ColumnSpec::LongText | ColumnSpec::LongBinary | ColumnSpec::Streamed { .. } => 0,
         }
     }
 
@@ -78,7 +95,7 @@ impl ColumnBuffer {
         let bytes = spec.inline(rereads);
         Ok(match spec {
             ColumnSpec::Int => ColumnBuffer::Int(BufferDesc::I64 { nullable: true }.column_buffer(rows)),
-            spec if spec.is_long() && !rereads => ColumnBuffer::Streamed,
+            spec if spec.is_streamed(rereads) => ColumnBuffer::Streamed,
             spec if spec.is_text() => ColumnBuffer::Text(TextColumn::try_new(rows, bytes).map_err(too_large)?),
             _ => ColumnBuffer::Binary(BinColumn::try_new(rows, bytes).map_err(too_large)?),
         })

@@ -8,6 +8,7 @@ use odbc_api::sys::{
 };
 
 use crate::error::{ErrorKind, Result};
+use crate::odbc::columns::ColumnSpec;
 use crate::odbc::connection::{Connection, SqlOutcome};
 
 /// First piece of a long value whose length the driver does not tell.
@@ -57,8 +58,12 @@ impl Connection {
     pub(super) fn read_long_values(&mut self, rows: Range<usize>) -> Result<()> {
         for column in 0..self.columns.len() {
             if self.columns[column].is_streamed() {
+                let piece = match self.specs[column] {
+                    ColumnSpec::Streamed { usual } => usual,
+                    _ => PIECE,
+                };
                 for row in rows.clone() {
-                    self.read_long_value(column, row, PIECE)?;
+                    self.read_long_value(column, row, piece)?;
                 }
                 continue;
             }

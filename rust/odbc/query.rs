@@ -241,7 +241,7 @@ impl Connection {
         if longs.clone().any(|spec| !spec.is_long()) {
             return Err(ErrorKind::Internal("long columns must stand behind all others".into()).into());
         }
-        let stream = longs.count() > 0 && !self.rereads;
+        let stream = longs.clone().any(|spec| spec.is_streamed(self.rereads));
         let width: usize = specs.iter().map(|spec| spec.width(self.rereads)).sum();
         let rows = if stream {
             1

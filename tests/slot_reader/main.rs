@@ -2,6 +2,7 @@
 
 #[path = "../row/reader.rs"]
 mod binary_row;
+mod calls;
 mod ddl;
 mod faults;
 mod identity;

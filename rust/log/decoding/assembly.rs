@@ -6,10 +6,10 @@ use std::sync::Arc;
 use crate::catalog::Table;
 use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::decoding::block::SlotRow;
 use crate::log::decoding::ddl_table::Record;
 use crate::log::decoding::layout::Kind;
 use crate::log::decoding::plugin::{AnyPlugin, Begin, Event, Plugin, Row, TableRef};
-use crate::log::decoding::session::SlotRow;
 use crate::log::decoding::statements::{Effect, Told};
 use crate::log::decoding::tables::{Asked, Tables, Until};
 use crate::log::{Change, Changes, Fragment, FragmentLimit, LogEvent, SchemaEvent, TransactionHead};
@@ -199,9 +199,12 @@ impl Assembly {
             self.open = Some(resumed);
             return Ok(());
         }
+        let Some(xid) = begin.xid.or(at.xid) else {
+            return unexpected("a transaction begins without its number");
+        };
         self.open = Some(Open {
             head: TransactionHead {
-                xid: widen(begin.xid.unwrap_or(at.xid), call.newest),
+                xid: widen(xid, call.newest),
                 commit,
                 commit_micros: micros.unwrap_or(0),
                 start: Scn(at.lsn),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::{self, Table};
+use crate::dialect::Query;
 use crate::dialect::slots::{Relation, Slots, Statements};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::captured::CapturedTable;
@@ -26,6 +27,23 @@ pub(super) struct LogEnd {
     pub(super) inserted: u64,
     /// The newest transaction.
     pub(super) newest: Xid,
+}
+
+impl LogEnd {
+    /// That of now.
+    pub(super) fn ask(connection: &mut Connection, query: &Query) -> Result<Self> {
+        let rows = connection.rows(&query.sql, &query.columns)?;
+        let number = |column: usize| {
+            let field = rows.first().and_then(|row| row.get(column)).and_then(Field::int);
+            let missing = || ErrorKind::Internal("the server does not say where its log ends".into());
+            field.map(|number| number as u64).ok_or_else(missing)
+        };
+        Ok(LogEnd {
+            flushed: number(0)?,
+            inserted: number(1)?,
+            newest: Xid(number(2)?),
+        })
+    }
 }
 
 /// Asks.
@@ -83,7 +101,7 @@ impl Control {
         answer.map_err(|error| error.doing(doing))
     }
 
-    fn rows(&mut self, query: &crate::dialect::Query, doing: &str) -> Result<Vec<Vec<Field>>> {
+    fn rows(&mut self, query: &Query, doing: &str) -> Result<Vec<Vec<Field>>> {
         self.ask(doing, |connection, _| connection.rows(&query.sql, &query.columns))
     }
 
@@ -98,16 +116,9 @@ impl Control {
 
     /// The log's end of now.
     pub(super) fn end(&mut self) -> Result<LogEnd> {
-        let rows = self.rows(&self.statements.log_end(), "asking for the log's end")?;
-        let number = |column: usize| {
-            let field = rows.first().and_then(|row| row.get(column)).and_then(Field::int);
-            let missing = || ErrorKind::Internal("the server does not say where its log ends".into());
-            field.map(|number| number as u64).ok_or_else(missing)
-        };
-        Ok(LogEnd {
-            flushed: number(0)?,
-            inserted: number(1)?,
-            newest: Xid(number(2)?),
+        let query = self.statements.log_end();
+        self.ask("asking for the log's end", |connection, _| {
+            LogEnd::ask(connection, &query)
         })
     }
 

@@ -62,6 +62,7 @@ impl Plugin for Decoderbufs {
         PluginCall {
             options: Vec::new(),
             binary: true,
+            says_xid: false,
             // Transaction, time and operation alone, and the operation is that of an end.
             with_ends: Some(
                 r"octet_length(data) <= 24 AND substring(data FROM octet_length(data) - 1) IN ('\x2004'::bytea, '\x2804'::bytea)",

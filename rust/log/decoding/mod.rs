@@ -5,10 +5,12 @@
 //! same events.
 
 mod assembly;
+mod block;
 pub mod confirm;
 pub mod control;
 mod ddl_table;
 pub mod decoderbufs;
+mod fetching;
 mod layout;
 pub mod pgoutput;
 pub mod plugin;

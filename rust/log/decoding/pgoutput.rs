@@ -37,6 +37,7 @@ impl Plugin for Pgoutput {
         PluginCall {
             options: vec![("proto_version", "1"), ("publication_names", publications)],
             binary: true,
+            says_xid: true,
             with_ends: None,
         }
     }

@@ -8,9 +8,11 @@ use crate::dialect::slots::Slots;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::captured::{CapturedTable, Selection};
 use crate::log::decoding::assembly::{Assembly, Call, Ready};
+use crate::log::decoding::block::Block;
 use crate::log::decoding::control::{Connect, Control, LogEnd};
+use crate::log::decoding::fetching::{CallMade, Fetching, Said};
 use crate::log::decoding::plugin::AnyPlugin;
-use crate::log::decoding::session::{Failure, Flow, Session, SlotSettings, check_durable};
+use crate::log::decoding::session::{self, SlotSettings, check_durable};
 use crate::log::decoding::slot::SlotStatus;
 use crate::log::decoding::tables::Tables;
 use crate::log::{Figures, FragmentLimit, LogEvent, LogReader, Opening, Progress};
@@ -37,7 +39,7 @@ pub struct SlotReader {
     dialect: Arc<dyn Slots>,
     settings: SlotSettings,
     control: Control,
-    session: Option<(Session, AnyPlugin)>,
+    session: Option<(Fetching, AnyPlugin)>,
     assembly: Assembly,
     call: Call,
     ready: VecDeque<Ready>,
@@ -45,8 +47,8 @@ pub struct SlotReader {
     incarnation: Incarnation,
     /// Up to where the slot was read to its end, by the flush LSN before the call.
     read_to: u64,
-    /// For how many changes the next call asks.
-    batch: u64,
+    /// Whether calls are being made.
+    is_reading: bool,
     /// A call that came to the log's end is not repeated at once: each decodes again from where the server's own restart
     /// point is, so that a reader that is up with the log would keep the server busy with nothing.
     rests_until: Option<Instant>,
@@ -62,15 +64,19 @@ pub struct SlotReader {
     bytes: u64,
 }
 
-/// Bytes that a call should bring.
-const CALL_BYTES: u64 = 64 << 20;
-/// Changes that a call asks for at least.
-const LEAST_CHANGES: u64 = 1_000;
 /// A session is opened anew so often before its error is the reader's.
 const ATTEMPTS: u32 = 3;
 /// The longest rest.
 const LONGEST_REST: Duration = Duration::from_secs(5);
 const NOTED_LIMIT: usize = 100_000;
+
+/// Why a step could not be made.
+enum Failure {
+    /// The session is of no use any more.
+    Session(Error),
+    /// What it said cannot be read.
+    Reader(Error),
+}
 
 /// What came of a step.
 enum Step {
@@ -116,7 +122,7 @@ impl SlotReader {
             },
             incarnation,
             read_to: 0,
-            batch: slot.batch_changes.max(1),
+            is_reading: false,
             rests_until: None,
             partitions_looked: Instant::now(),
             slot_looked: Some(Instant::now()),
@@ -137,7 +143,7 @@ impl SlotReader {
 
     fn open_session(&mut self) -> Result<()> {
         let from = cut(self.assembly.position());
-        let opened = Session::open(&self.connect, &*self.dialect, &self.settings, &mut self.control, from);
+        let opened = session::open(&self.connect, &*self.dialect, &self.settings, &mut self.control, from);
         self.session = Some(opened.map_err(|error| error.doing("opening the slot"))?);
         self.assembly.restart();
         self.read_to = 0;
@@ -146,22 +152,19 @@ impl SlotReader {
 
     fn step(&mut self) -> std::result::Result<Step, Failure> {
         if self.session.is_none() {
-            self.open_session().map_err(Failure::Taker)?;
+            self.open_session().map_err(Failure::Reader)?;
         }
-        let is_open = self.session.as_ref().is_some_and(|(session, _)| session.is_open());
-        if !is_open {
-            return self.begin();
-        }
-        let Some((session, plugin)) = &mut self.session else {
+        let Some((session, _)) = &self.session else {
             return Ok(Step::Nothing);
         };
-        let (assembly, call, control, ready) = (&mut self.assembly, &mut self.call, &mut self.control, &mut self.ready);
-        let flow = session.read(&mut |row| {
-            assembly.take(row, plugin, call, control, ready)?;
-            Ok(ready.iter().any(|ready| matches!(ready, Ready::Event(..))))
-        })?;
-        if flow == Flow::Ended {
-            self.end_call();
+        if !self.is_reading {
+            return self.begin();
+        }
+        match session.next() {
+            Said::Call(made) => self.called(made).map_err(Failure::Reader)?,
+            Said::Rows(block) => self.take(block).map_err(Failure::Reader)?,
+            Said::Ended => self.end_call(),
+            Said::Failed(error) => return Err(Failure::Session(error.doing("reading the slot"))),
         }
         Ok(Step::Made)
     }
@@ -172,22 +175,34 @@ impl SlotReader {
             return Ok(Step::Nothing);
         }
         self.rests_until = None;
-        let end = self.control.end().map_err(Failure::Taker)?;
-        self.look(end).map_err(Failure::Taker)?;
+        let end = self.control.end().map_err(Failure::Reader)?;
+        self.look(end).map_err(Failure::Reader)?;
         if end.flushed <= self.read_to {
             return Ok(Step::Nothing);
         }
-        let Some((session, plugin)) = &mut self.session else {
-            return Ok(Step::Nothing);
-        };
-        let began = Instant::now();
-        self.calls += 1;
-        self.call = Call::new(end.flushed, end.newest, self.batch);
-        session
-            .begin(plugin, self.batch)
-            .map_err(|error| Failure::Session(error.doing("reading the slot")))?;
-        self.rests_until = Some(Instant::now() + began.elapsed().min(LONGEST_REST));
+        if let Some((session, _)) = &self.session {
+            session.ask(end).map_err(Failure::Session)?;
+            self.is_reading = true;
+        }
         Ok(Step::Made)
+    }
+
+    /// A call was made.
+    fn called(&mut self, made: CallMade) -> Result<()> {
+        self.calls += 1;
+        self.call = Call::new(made.end.flushed, made.end.newest, made.limit);
+        self.rests_until = Some(Instant::now() + made.took.min(LONGEST_REST));
+        self.look(made.end)
+    }
+
+    fn take(&mut self, block: Block) -> Result<()> {
+        let Some((session, plugin)) = &mut self.session else {
+            return Ok(());
+        };
+        let (assembly, call, control, ready) = (&mut self.assembly, &mut self.call, &mut self.control, &mut self.ready);
+        block.rows(|row| assembly.take(row, plugin, call, control, ready))?;
+        session.give_back(block.size());
+        Ok(())
     }
 
     /// What is looked at beside the rows, now and then.
@@ -215,16 +230,10 @@ impl SlotReader {
     fn end_call(&mut self) {
         self.failures = 0;
         self.bytes += self.call.bytes;
-        if let Some(average) = self.call.bytes.checked_div(self.call.rows) {
-            let average = average + 1;
-            self.batch = (CALL_BYTES / average).clamp(
-                LEAST_CHANGES.min(self.settings.batch_changes),
-                self.settings.batch_changes,
-            );
-        }
         if !self.call.is_complete() {
             self.rests_until = None;
         } else {
+            self.is_reading = false;
             // Every record that begins below was decoded, so every commit there has come.
             self.read_to = self.call.flushed;
             let position = Position::before(Scn(self.call.flushed));
@@ -236,6 +245,7 @@ impl SlotReader {
     /// The session is of no use any more: everything behind the position is read from another copy.
     fn recover(&mut self, error: Error) -> Result<()> {
         self.session = None;
+        self.is_reading = false;
         self.failures += 1;
         let closed = matches!(error.kind(), ErrorKind::Closed);
         if closed || self.failures >= ATTEMPTS {
@@ -313,7 +323,7 @@ impl LogReader for SlotReader {
             match self.step() {
                 Ok(Step::Made) => {}
                 Ok(Step::Nothing) => return Ok(None),
-                Err(Failure::Taker(error)) => return Err(error.doing("reading the slot")),
+                Err(Failure::Reader(error)) => return Err(error.doing("reading the slot")),
                 Err(Failure::Session(error)) => self.recover(error)?,
             }
         }
@@ -378,11 +388,12 @@ impl LogReader for SlotReader {
     }
 
     fn figures(&self) -> Figures {
+        let waiting = self.session.as_ref().map_or(0, |(session, _)| session.waiting());
         Figures {
             skipped_records: self.assembly.tables.left_out(),
             mining_calls: self.calls,
             mined_bytes: self.bytes + self.call.bytes,
-            buffered_bytes: self.assembly.size() as u64,
+            buffered_bytes: (self.assembly.size() + waiting) as u64,
             retained_bytes: Some(self.status.retained()),
             ..Figures::default()
         }

@@ -46,6 +46,7 @@ impl Plugin for TestDecoding {
                 ("skip-empty-xacts", "1"),
             ],
             binary: false,
+            says_xid: true,
             with_ends: Some("data LIKE 'COMMIT%'"),
         }
     }

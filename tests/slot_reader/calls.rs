@@ -1,0 +1,50 @@
+//! How the calls are made that bring rows: by a thread of their own, for more and more, with little waiting.
+
+use tidemark::log::LogReader;
+
+use crate::slots::{PLUGINS, Read, Slot, now, psql, read_to, step};
+
+#[test]
+fn a_long_log_takes_few_calls_since_each_reads_it_again() {
+    psql("CREATE TABLE long(id int PRIMARY KEY)");
+    for plugin in PLUGINS {
+        let slot = Slot::new("long", plugin, &["long"]);
+        psql("DO $$ BEGIN FOR n IN 1 .. 1000 LOOP INSERT INTO long VALUES (n); COMMIT; END LOOP; END $$");
+        let mut settings = slot.settings();
+        settings.slot.batch_changes = 10;
+        let mut reader = slot.open_with(settings, slot.begin());
+        let mut read = Read::default();
+        read_to(&mut reader, now(), &mut read);
+        assert_eq!(read.transactions.len(), 1_000, "{plugin}");
+        // A thousand transactions of three rows: 10, 20, 40, 80, 160, then 320 at a time.
+        let calls = reader.figures().mining_calls;
+        assert!((5..=30).contains(&calls), "{plugin}: {calls} calls");
+        psql("TRUNCATE long");
+    }
+    psql("DROP TABLE long");
+}
+
+#[test]
+fn rows_that_nobody_takes_wait_in_the_server_and_go_with_their_reader() {
+    psql("CREATE TABLE waiting(id int PRIMARY KEY, v text)");
+    for plugin in PLUGINS {
+        let slot = Slot::new("waiting", plugin, &["waiting"]);
+        psql("INSERT INTO waiting SELECT g, repeat('x', 1000) FROM generate_series(1, 40000) g");
+        let mut reader = slot.open();
+        let mut read = Read::default();
+        while read.open.is_none() {
+            step(&mut reader, &mut read).unwrap();
+        }
+        // 40 MB are there: a second call would have to wait for them, and what is taken makes room for more.
+        for _ in 0..20 {
+            assert!(step(&mut reader, &mut read).unwrap());
+            let waiting = reader.figures().buffered_bytes;
+            assert!(waiting < 12 << 20, "{plugin}: {waiting} bytes wait");
+        }
+        // In the middle of a call. The slot's copy goes with it, so that the slot can be read again and dropped.
+        drop(reader);
+        assert_eq!(slot.read().rows().len(), 40_000, "{plugin}");
+        psql("TRUNCATE waiting");
+    }
+    psql("DROP TABLE waiting");
+}
