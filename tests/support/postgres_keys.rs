@@ -70,7 +70,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ),
     (
         "a time primary key",
-        "case g when 1 then time '24:00:00' else time '00:00' + g * interval '9 min' end",
+        "case g when 1 then time '24:00:00' else time '00:00' + g * interval '9 min 1 s' end",
     ),
     (
         "a timestamp primary key",
@@ -122,7 +122,7 @@ pub const KINDS: &[(&str, &str)] = &[
     ("a int4range primary key", "int4range(g % 5, g + 5)"),
     ("a interval primary key", "g * interval '25 h 1.5 s' - interval '1 mon'"),
     ("a money primary key", "(g - 75)::money"),
-    ("a varbit primary key", "(g * 3)::bit(12)::varbit"),
+    ("a varbit primary key", "(g * 3)::bit(24)::varbit"),
     ("a \"char\", b int, primary key (a, b)", "chr(65 + g % 40)::\"char\", g"),
     ("a jsonb primary key", "jsonb_build_object('it''s', g, 'é', null)"),
     ("a hstore primary key", "hstore('a', g::text)"),
