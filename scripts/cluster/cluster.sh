@@ -74,6 +74,7 @@ execution.checkpointing.dir: file://$dir/checkpoints
 execution.checkpointing.savepoint-dir: file://$dir/savepoints
 state.checkpoints.dir: file://$dir/checkpoints
 state.savepoints.dir: file://$dir/savepoints
+execution.checkpointing.num-retained: 10
 execution.checkpointing.externalized-checkpoint-retention: RETAIN_ON_CANCELLATION
 restart-strategy.type: fixed-delay
 restart-strategy.fixed-delay.attempts: 1000000

@@ -224,6 +224,14 @@ final class Bank implements Writers.Change {
     }
   }
 
+  /** Changes the marker's row. */
+  void touch(Connection connection) throws SQLException {
+    update(
+        connection,
+        "UPDATE " + quoted(TABLES.get(1)) + " SET \"OWNER\" = ? WHERE \"ID\" = -1",
+        "marker since " + changes.incrementAndGet());
+  }
+
   /** What stands in the tables: {@code ID|OWNER|BALANCE|NOTE} by {@code TABLE|ID}. */
   static Map<String, String> content(Connection connection) throws SQLException {
     Map<String, String> content = new TreeMap<>();

@@ -1,6 +1,7 @@
 package io.tidemark.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidemark.workload.DecodedLog;
 import io.tidemark.workload.DecodedTransaction;
@@ -149,6 +150,31 @@ final class BankJudge {
         tables.values().stream()
             .map(row -> new BigDecimal(row.split("\\|", 4)[2]))
             .reduce(BigDecimal.ZERO, BigDecimal::add));
+  }
+
+  /**
+   * Judges what a job committed to a new place, from an old checkpoint on: every transaction from
+   * there to the end, the first one from where the checkpoint stood in it.
+   *
+   * @param from the first one that must be among them
+   */
+  static void judgeTail(List<DecodedTransaction<String>> decoded, CommittedFiles files, int from) {
+    assertEquals(List.of(), files.snapshot());
+    List<BankRow> rows = files.log();
+    int at = rows.size();
+    int first = decoded.size();
+    for (int n = decoded.size() - 1; at > 0; n--) {
+      DecodedTransaction<String> whole = decoded.get(n);
+      int begin = Math.max(0, at - whole.changes.size());
+      List<BankRow> changes = rows.subList(begin, at);
+      List<String> stable = changes.stream().map(row -> row.stable).collect(Collectors.toList());
+      int behind = whole.changes.size() - stable.size();
+      boolean same = stable.equals(whole.changes.subList(behind, whole.changes.size()));
+      check(same, whole.xid, changes, whole, "is not whole behind the checkpoint");
+      at = begin;
+      first = n;
+    }
+    assertTrue(first <= from, "a transaction behind the checkpoint did not come again");
   }
 
   private static void check(

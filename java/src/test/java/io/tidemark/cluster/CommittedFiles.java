@@ -18,13 +18,18 @@ import java.util.stream.Stream;
 /** What the FileSink of {@link ChangelogFiles} has committed. */
 final class CommittedFiles {
   private final Path folder;
+  private final String since;
   private final Set<Path> read = new HashSet<>();
   private final List<BankRow> snapshot = new ArrayList<>();
   private final List<BankRow> log = new ArrayList<>();
   private final Map<Long, Integer> rows = new HashMap<>();
 
-  CommittedFiles(Path folder) {
+  /**
+   * @param since rows that were written before are passed over: milliseconds since the epoch
+   */
+  CommittedFiles(Path folder, long since) {
     this.folder = folder;
+    this.since = String.format("%013d", since);
   }
 
   /** Rows of the snapshot, in no order. */
@@ -55,6 +60,9 @@ final class CommittedFiles {
       for (Path file : files.collect(Collectors.toList())) {
         if (file.getFileName().toString().startsWith("part-") && read.add(file)) {
           for (String line : Files.readAllLines(file, StandardCharsets.UTF_8)) {
+            if (line.compareTo(since) < 0) {
+              continue;
+            }
             BankRow row = new BankRow(line);
             (row.transaction == null ? snapshot : log).add(row);
             rows.merge(row.transaction, 1, Integer::sum);

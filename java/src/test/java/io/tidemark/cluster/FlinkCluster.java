@@ -169,6 +169,11 @@ public final class FlinkCluster implements AutoCloseable {
     return checkpoint(path -> Files.exists(path.resolve("_metadata"))).orElse(0);
   }
 
+  /** Where the job's checkpoint of a number is, while it is kept. */
+  public String checkpoint(long number) {
+    return folder.resolve("checkpoints").resolve(job).resolve("chk-" + number).toUri().toString();
+  }
+
   /** A checkpoint that has begun and is not complete. */
   public OptionalLong openCheckpoint() {
     OptionalLong newest = checkpoint(path -> true);

@@ -56,6 +56,7 @@ class PostgresUnderFireTest {
       options.put("table-name", '"' + String.join("\"|\"", Bank.TABLES) + '"');
       options.put("slot.name", "bank");
       options.put("publication.name", "bank");
+      options.put("scan.lsn-commit.checkpoints-num-delay", "8");
       options.put("odbc.driver", "PostgreSQL Unicode");
       options.put("scan.incremental.snapshot.chunk.size", "50");
       options.put("scan.snapshot.round.bytes", "8 kb");

@@ -126,7 +126,7 @@ final class UnderFire {
     }
     snapshotsRead = cluster.logged(SNAPSHOT_READ);
     streamsBegun = cluster.logged(STREAM_BEGINS);
-    CommittedFiles files = new CommittedFiles(folder);
+    CommittedFiles files = new CommittedFiles(folder, 0);
     BankJudge judge;
     try (Connection connection = connect()) {
       bank.create(connection, database.textType());
@@ -162,8 +162,8 @@ final class UnderFire {
         } finally {
           BankJudge.judge(decoded, files, marker, bank.total(), tables, complete);
         }
+        again(connection, judge, decoded);
       }
-      cluster.cancel();
     } catch (AssertionError | Exception e) {
       throw new AssertionError(
           "seed " + seed + ", " + done + ": " + e.getMessage() + "\n" + cluster.log(), e);
@@ -172,6 +172,30 @@ final class UnderFire {
     return String.format(
         "seed %d: %s; %d transactions, %d rows, %.0f s",
         seed, done, decoded.size(), files.log().size(), (System.nanoTime() - begun) / 1e9);
+  }
+
+  /** Goes on from an old checkpoint: what came behind it comes again. */
+  private void again(
+      Connection connection, BankJudge judge, List<DecodedTransaction<String>> decoded)
+      throws Exception {
+    int before = decoded.size();
+    long kept = cluster.newestCheckpoint();
+    bank.touch(connection);
+    bank.touch(connection);
+    cluster.await("checkpoints behind it", () -> cluster.newestCheckpoint() >= kept + 2);
+    cluster.cancel();
+    bank.touch(connection);
+    decoded.addAll(judge.transactions(connection));
+    CommittedFiles files = new CommittedFiles(folder, System.currentTimeMillis());
+    submit(from(cluster.checkpoint(kept)));
+    DecodedTransaction<String> last = decoded.get(decoded.size() - 1);
+    cluster.await("its last row", () -> files.rows(last.xid) >= last.changes.size());
+    BankJudge.judgeTail(decoded, files, before);
+    cluster.cancel();
+  }
+
+  private static String from(String state) {
+    return "SET 'execution.state-recovery.path' = '" + state + "';\n";
   }
 
   private void submit(String restore) throws IOException {
@@ -185,7 +209,7 @@ final class UnderFire {
   private void rescale() throws Exception {
     String savepoint = cluster.stopWithSavepoint();
     rescalings++;
-    submit("SET 'execution.state-recovery.path' = '" + savepoint + "';\n");
+    submit(from(savepoint));
   }
 
   private String sql() {
