@@ -53,7 +53,8 @@ class DamengUnderFireTest {
           "table-name", String.join("|", Bank.TABLES),
           "scan.incremental.snapshot.chunk.size", "50",
           "scan.snapshot.round.bytes", "8 kb",
-          // On a busy machine a call over all that a long standstill left would hit the timeout each time.
+          // On a busy machine a call over all that a long standstill left would hit the timeout
+          // each time.
           "log.window.bytes", "16 mb",
           "transaction.memory", "1 mb",
           "transaction.fragment.rows", "1000",
