@@ -134,7 +134,7 @@ final class UnderFire {
     }
     database.prepare();
     List<DecodedTransaction<String>> decoded;
-    try (Writers writers = new Writers(database.jdbcUrl(), WRITERS, bank, seed, 40)) {
+    try (Writers writers = new Writers(database.jdbcUrl(), WRITERS, bank, seed, 80)) {
       writers.start();
       submit("");
       for (int n = 0; n < faults.size() && MOMENTS.get(n) != Moment.STREAM; n++) {
