@@ -10,7 +10,7 @@ use crate::source::{PLUGINS, Source};
 use crate::watch::Watch;
 
 /// A key, a column `C` that is NOT NULL and others, `V` and what tests know a row by.
-fn columns(others: &[(&str, &str)]) -> Value {
+pub fn columns(others: &[(&str, &str)]) -> Value {
     let of = |name: &str, kind: &str, nullable: bool| json!({"name": name, "type": kind, "nullable": nullable});
     let mut columns = vec![of("ID", "BIGINT", false)];
     columns.extend(others.iter().map(|(name, kind)| of(name, kind, *name != "C")));
@@ -37,7 +37,7 @@ fn started(source: &Source, options: &[(&str, Value)], others: &[(&str, &str)]) 
     Ok(job)
 }
 
-fn streamed(job: &Job) -> Vec<(&str, &str, &str)> {
+pub fn streamed(job: &Job) -> Vec<(&str, &str, &str)> {
     let rows = job.sink.log.iter().filter(|row| row.xid.is_some());
     rows.map(|row| (row.kind, row.key.as_str(), row.v.as_str())).collect()
 }

@@ -21,11 +21,13 @@ mod support;
 #[path = "../capture/watch.rs"]
 mod watch;
 
+mod altered;
 mod ddl;
 mod faults;
 mod identity;
 mod keyed;
 mod keyless;
+mod order;
 mod partitions;
 mod publications;
 mod restarts;

@@ -57,3 +57,18 @@ fn every_row_of_a_transaction_is_a_place_to_go_on_from() {
         }
     }
 }
+
+/// F32: a chunk goes on in its middle.
+#[test]
+fn every_row_of_a_snapshot_is_a_place_to_go_on_from() {
+    for source in Source::of_each_kind("middle", 23) {
+        let mut job = Job::start(source.config(&[]), Arc::new(Watch::default()), 1).unwrap();
+        while job.sink.snapshot_rows() < 23 {
+            job.unit().unwrap();
+            job.checkpoint().unwrap();
+            job = job.restart(1).unwrap();
+        }
+        job.catch_up(&source).unwrap();
+        assert_eq!((job.sink.snapshot_rows(), &job.sink.table), (23, &source.table()));
+    }
+}
