@@ -46,6 +46,7 @@ const OWN_ATTRIBUTES: &[(&str, &str)] = &[
 ];
 
 const MAX_AGE: &str = "transaction.max-age";
+const ON_MAX_AGE: &str = "transaction.on-max-age";
 
 /// A validated job.
 #[derive(Clone, Debug)]
@@ -306,7 +307,13 @@ impl Config {
                     true => Some(Duration::from_millis(options.integer(MAX_AGE)? as u64)),
                     false => None,
                 },
-                on_max_age: on_fault(&options, "transaction.on-max-age")?,
+                on_max_age: match (on_fault(&options, ON_MAX_AGE)?, options.has(ON_MAX_AGE)) {
+                    (_, true) if !options.has(MAX_AGE) => {
+                        let reason = format!("means something only where {MAX_AGE} is set");
+                        return Err(refuse(ON_MAX_AGE, reason));
+                    }
+                    (on_max_age, _) => on_max_age,
+                },
                 transaction_memory: options.integer("transaction.memory")? as usize,
                 fragment_rows: options.integer("transaction.fragment.rows")? as usize,
             },

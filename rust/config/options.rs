@@ -294,8 +294,8 @@ pub const OPTIONS: &[OptionSpec] = &[
         of: Of::Mining,
         kind: OptionKind::Choice(&["fail", "skip"]),
         default: Default::Text("fail"),
-        doc: "What to do about a transaction that is older: fail (TM-6003), or leave all of it out even if it commits, warn and \
-              count it (`transactionsSkipped`).",
+        doc: "What to do about a transaction that is older than `transaction.max-age`, which has to be set: fail (TM-6003), or \
+              leave all of it out even if it commits, warn and count it (`transactionsSkipped`).",
     },
     OptionSpec {
         name: "transaction.fragment.rows",

@@ -45,6 +45,7 @@ fn formed(form: &str, name: &str, value: impl Into<Value>) -> Result<Config> {
     // Options that go together.
     match name {
         "scan.startup.specific-offset.lsn" => json["options"]["scan.startup.mode"] = "specific-offset".into(),
+        "transaction.on-max-age" => json["options"]["transaction.max-age"] = 5_000.into(),
         "scan.startup.timestamp-millis" => json["options"]["scan.startup.mode"] = "timestamp".into(),
         "scan.startup.specific-offset.scn" => json["options"]["scan.startup.mode"] = "specific-offset".into(),
         "scan.startup.mode" if value == "timestamp" => json["options"]["scan.startup.timestamp-millis"] = 5.into(),
@@ -268,6 +269,17 @@ fn a_start_in_the_log_has_its_own_option_and_no_other() {
                 "{error}"
             );
         }
+    }
+}
+
+#[test]
+fn what_is_done_about_a_transaction_of_an_age_needs_that_age() {
+    for rule in ["fail", "skip"] {
+        let mut json = minimal();
+        json["options"]["transaction.on-max-age"] = rule.into();
+        let error = Config::from_json(&json.to_string()).unwrap_err().to_string();
+        let words = "option 'transaction.on-max-age': means something only where transaction.max-age is set";
+        assert!(error.contains(words), "{error}");
     }
 }
 

@@ -95,6 +95,27 @@ impl SlotDatabase {
         }))
     }
 
+    /// The first connection: a database that is not there is told by its option.
+    fn open(&self) -> Result<Connection> {
+        self.connections.open().map_err(|error| {
+            let database = &self.slot.database;
+            let is_missing = match error.kind() {
+                ErrorKind::Connect { message, retryable, .. } => {
+                    !retryable && message.contains(&format!("database \"{database}\" does not exist"))
+                }
+                _ => false,
+            };
+            match is_missing {
+                true => {
+                    let reason = format!("is '{database}', which the server does not have");
+                    let option = "database-name".into();
+                    ErrorKind::Option { option, reason }.into()
+                }
+                false => error,
+            }
+        })
+    }
+
     /// The dialect with the names that the server has.
     fn dialect(&self, connection: &mut Connection) -> Result<Arc<Postgres>> {
         if let Some(known) = self.dialect.get() {
@@ -126,7 +147,7 @@ impl SlotDatabase {
 
 impl Connector for Arc<SlotDatabase> {
     fn connect(&self) -> Result<Box<dyn Capture>> {
-        let mut connection = self.connections.open()?;
+        let mut connection = self.open()?;
         let dialect = self.dialect(&mut connection)?;
         let tables = Tables::look_up(&self.config, dialect.clone(), &self.connections, connection)?;
         Ok(Box::new(Captured {
@@ -160,7 +181,7 @@ impl Connector for Arc<SlotDatabase> {
 
 impl Surveyor for Arc<SlotDatabase> {
     fn connect(&self, state: Option<&[Arc<TableName>]>) -> Result<Box<dyn Survey>> {
-        let mut connection = self.connections.open()?;
+        let mut connection = self.open()?;
         let dialect = self.dialect(&mut connection)?;
         let statements = Statements::new(dialect.names().clone());
         let found = setup::check(self, &mut connection, (&dialect, &statements), state)

@@ -1,7 +1,7 @@
 //! Cancelling a call from another thread.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,8 @@ struct State {
     statement: Mutex<Option<Handle>>,
     /// When the call that is running began.
     since: Mutex<Option<Instant>>,
+    /// Milliseconds that calls may take beyond what is usual.
+    more: AtomicU64,
     closed: AtomicBool,
     /// A thread of ours is in the driver with a request to cancel.
     cancelling: AtomicBool,
@@ -33,6 +35,7 @@ impl CancelToken {
         CancelToken(Arc::new(State {
             statement: Mutex::new(Some(Handle(statement))),
             since: Mutex::new(None),
+            more: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             cancelling: AtomicBool::new(false),
         }))
@@ -101,9 +104,14 @@ impl CancelToken {
         self.0.closed.load(Ordering::SeqCst)
     }
 
-    /// How long the running call has been running; `None` between calls.
+    /// How long the running call has been running, but for the time that it may take beyond what is usual; `None` between calls.
     pub fn busy_for(&self) -> Option<Duration> {
-        lock(&self.0.since).map(|since| since.elapsed())
+        let more = Duration::from_millis(self.0.more.load(Ordering::Relaxed));
+        lock(&self.0.since).map(|since| since.elapsed().saturating_sub(more))
+    }
+
+    pub(super) fn allow(&self, more: Duration) {
+        self.0.more.store(more.as_millis() as u64, Ordering::Relaxed);
     }
 
     pub(super) fn begin(&self) {

@@ -21,6 +21,8 @@ pub struct Connection {
     cancel: CancelToken,
     pub(super) classify: Classify,
     statement_timeout: Option<Duration>,
+    /// What the settings say.
+    usual_timeout: Option<Duration>,
     /// Whether bound columns of any row of a batch can be read again (`SQL_GETDATA_EXTENSIONS`).
     pub(super) rereads: bool,
     pub(super) specs: Vec<ColumnSpec>,
@@ -79,6 +81,7 @@ impl Connection {
             cancel,
             classify: settings.classify,
             statement_timeout: settings.statement_timeout,
+            usual_timeout: settings.statement_timeout,
             specs: Vec::new(),
             columns: Vec::new(),
             batch_rows: 0,
@@ -98,6 +101,20 @@ impl Connection {
             opened.execute(statement)?;
         }
         Ok(opened)
+    }
+
+    /// Lets the calls from now on take so many times as long as the settings say, where these limit them.
+    ///
+    /// # Errors
+    /// `Closed`.
+    pub fn allow_longer(&mut self, times: u32) -> Result<()> {
+        let Some(usual) = self.usual_timeout else { return Ok(()) };
+        let limit = usual * times.max(1);
+        self.statement_timeout = Some(limit);
+        self.cancel.allow(limit - usual);
+        // A driver that does not know timeouts was warned of.
+        let _ = self.statement()?.set_query_timeout_sec(seconds(limit) as usize);
+        Ok(())
     }
 
     /// What cancels this connection's calls from another thread.

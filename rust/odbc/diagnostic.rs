@@ -105,8 +105,9 @@ pub(super) fn connect_error(
         ));
     }
     // Some drivers have one SQLSTATE and one number for all that can happen here, and only their text tells a refused
-    // login from a server that is down. Tried again and again it would lock the account.
-    let denied = diagnostic.message.contains("authentication failed");
+    // login, or a user or database that is not there, from a server that is down. Tried again and again it would lock the account.
+    let text = &diagnostic.message;
+    let denied = text.contains("authentication failed") || text.contains("FATAL") && text.contains("does not exist");
     let verdict = classify(&diagnostic);
     ErrorKind::Connect {
         message: diagnostic.message,

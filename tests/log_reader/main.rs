@@ -10,6 +10,7 @@ mod random;
 mod scripted_log;
 mod spill;
 mod unreadable;
+#[allow(dead_code)]
 #[path = "../support/warnings.rs"]
 mod warnings;
 

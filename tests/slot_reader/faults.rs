@@ -1,18 +1,22 @@
 //! What can happen to a slot, its copy, and the sessions that use them.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use tidemark::dialect::postgres::{POSTGRES, connection};
 use tidemark::error::{Error, ErrorKind};
-use tidemark::log::LogReader;
 use tidemark::log::decoding::confirm::Confirmer;
-use tidemark::log::decoding::reader::cut;
+use tidemark::log::decoding::reader::{SlotReader, cut};
 use tidemark::log::decoding::session::copy_name;
 use tidemark::log::decoding::slot::{self, SlotStatus};
+use tidemark::log::{LogEvent, LogReader, Opening};
+use tidemark::odbc::{CancelToken, Connection};
 use tidemark::position::{CommitPosition, Lsn, Position, Scn};
 
 use crate::slots::{PATIENCE, PLUGINS, Read, Slot, connector, now, psql, read_to, step};
 use crate::support::Server;
-use crate::support::postgres::{LOGICAL, connect, dialect, shared};
+use crate::support::postgres::{LOGICAL, connect, dialect, endpoint, shared};
 
 fn status(slot: &str) -> Option<SlotStatus> {
     let mut connection = connect(shared());
@@ -303,4 +307,81 @@ fn a_slot_that_is_about_to_be_lost_or_lost_is_named() {
         matches!(error.kind(), ErrorKind::SlotLost { .. }) && !error.is_retryable(),
         "{error}"
     );
+}
+
+/// The server decodes a transaction whole before it gives any of it: one that takes longer than a call may is waited for longer,
+/// and not begun again for ever.
+#[test]
+fn a_transaction_that_takes_longer_to_decode_than_a_call_may_comes_all_the_same() {
+    psql("CREATE TABLE giant(id int PRIMARY KEY, v text)");
+    let slot = Slot::new("giant", "test_decoding", &["giant"]);
+    let copy = format!("'{}', NULL, NULL", slot.name);
+    let mut rows = 100_000;
+    // However fast the machine is.
+    let from = loop {
+        psql("TRUNCATE giant");
+        let from = now();
+        psql(&format!(
+            "SELECT pg_replication_slot_advance('{}', '0/0'::pg_lsn + {from}); \
+             INSERT INTO giant SELECT g, repeat('x', 100) FROM generate_series(1, {rows}) g",
+            slot.name
+        ));
+        let begun = Instant::now();
+        psql(&format!(
+            "SELECT count(*), sum(length(data)) FROM pg_logical_slot_peek_changes({copy})"
+        ));
+        if begun.elapsed() > Duration::from_millis(1_500) {
+            break from;
+        }
+        rows *= 2;
+    };
+    // As a reader does with calls beyond `socket.timeout`: the server's own limit does not reach a cursor that is kept beyond its
+    // transaction.
+    let tokens: Arc<Mutex<Vec<CancelToken>>> = Arc::default();
+    let (opened, watched) = (tokens.clone(), tokens);
+    let hasty = move || {
+        let mut endpoint = endpoint(shared());
+        endpoint.statement_timeout = Some(Duration::from_secs(1));
+        let connection = Connection::open(&connection(&POSTGRES, &endpoint))?;
+        opened.lock().unwrap().push(connection.cancel_token());
+        Ok(connection)
+    };
+    let (ended, cancelled) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let at = Opening {
+        mine_from: Scn(from),
+        position: Position::before(Scn(from)),
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::SeqCst) {
+                let is_late = |token: &&CancelToken| token.busy_for().is_some_and(|busy| busy > Duration::from_secs(1));
+                for token in watched.lock().unwrap().iter().filter(is_late) {
+                    token.cancel_aside();
+                    cancelled.fetch_add(1, Ordering::SeqCst);
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let _stopping = Ended(&ended);
+        let mut reader = SlotReader::open(Arc::new(hasty), dialect(), &slot.tables, slot.settings(), at).unwrap();
+        let (mut came, since) = (0, Instant::now());
+        while came < rows {
+            assert!(since.elapsed() < 6 * PATIENCE, "{came} of {rows} rows came");
+            match reader.poll().unwrap() {
+                Some(LogEvent::Fragment(fragment)) => came += fragment.changes.rows.len(),
+                Some(_) => {}
+                None => drop(reader.push().unwrap()),
+            }
+        }
+        assert_eq!(came, rows);
+    });
+    assert!(cancelled.load(Ordering::SeqCst) > 0, "no call took long");
+}
+
+struct Ended<'a>(&'a AtomicBool);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }

@@ -19,5 +19,6 @@ mod slots;
 mod support;
 mod transactions;
 mod values;
+#[allow(dead_code)]
 #[path = "../support/warnings.rs"]
 mod warnings;

@@ -6,8 +6,11 @@ use tidemark::catalog::load;
 use tidemark::log::captured::CapturedTable;
 use tidemark::split::TableName;
 
+use tidemark::dialect::postgres::{POSTGRES, connection};
+use tidemark::odbc::{ColumnSpec, Connection};
+
 use crate::slots::{PLUGINS, Slot, psql};
-use crate::support::postgres::{connect, dialect, shared};
+use crate::support::postgres::{connect, dialect, endpoint, shared};
 
 fn captured(schema: &str, name: &str) -> CapturedTable {
     let name = TableName {
@@ -82,4 +85,43 @@ fn every_plugin_gives_the_same_values() {
         "{third}"
     );
     assert_eq!(binary.rows().len(), 4);
+}
+
+/// A value has one text in pages, in the log and read back, whatever the user's sessions, the driver or its options are set to.
+#[test]
+fn sessions_are_set_whatever_user_driver_and_options_say() {
+    psql(
+        "CREATE ROLE otherwise SUPERUSER LOGIN; ALTER ROLE otherwise SET intervalstyle = 'iso_8601'; \
+         ALTER ROLE otherwise SET timezone = 'Asia/Kathmandu'; ALTER ROLE otherwise SET bytea_output = 'escape'; \
+         ALTER ROLE otherwise SET search_path = public; ALTER ROLE otherwise SET row_security = on; \
+         ALTER ROLE otherwise SET default_transaction_isolation = 'serializable'; \
+         ALTER ROLE otherwise SET standard_conforming_strings = off; ALTER ROLE otherwise SET lc_monetary = 'en_US.UTF-8'; \
+         ALTER ROLE otherwise SET synchronous_commit = 'remote_apply'; ALTER ROLE otherwise SET default_transaction_read_only = on",
+    );
+    let mut endpoint = endpoint(shared());
+    endpoint.username = "otherwise".into();
+    // psqlODBC sets these two itself, and then what it is told to.
+    let told = "set datestyle to 'German'; set extra_float_digits to -5";
+    endpoint.attributes.push(("ConnSettings".into(), told.into()));
+    let mut connection = Connection::open(&connection(&POSTGRES, &endpoint)).unwrap();
+    for (name, value) in [
+        ("datestyle", "ISO, YMD"),
+        ("intervalstyle", "postgres"),
+        ("timezone", "UTC"),
+        ("bytea_output", "hex"),
+        ("extra_float_digits", "2"),
+        ("lc_monetary", "C"),
+        ("standard_conforming_strings", "on"),
+        ("search_path", "pg_catalog, sys_catalog"),
+        ("row_security", "off"),
+        ("synchronous_commit", "local"),
+        ("default_transaction_isolation", "read committed"),
+        ("default_transaction_read_only", "off"),
+    ] {
+        let question = format!("SELECT current_setting('{name}')");
+        let rows = connection.rows(&question, &[ColumnSpec::Text { bytes: 100 }]).unwrap();
+        assert_eq!(rows[0][0].text(), Some(value), "{name}");
+    }
+    drop(connection);
+    psql("DROP ROLE otherwise");
 }

@@ -208,3 +208,59 @@ fn a_value_of_any_type_that_stays_out_of_its_row_is_whole_or_what_the_job_says()
         }
     }
 }
+
+/// The log of `pgoutput` has no generated columns: of a row that is they are read back, of one that was a text is the placeholder and a
+/// number an error. `test_decoding` has them all.
+#[test]
+fn generated_columns_are_what_the_log_has_of_them_read_back_or_an_error_by_name() {
+    let marker = format!("Bytes({:?})", tidemark::unavailable::PLACEHOLDER.as_bytes());
+    let text = |text: &str| format!("Bytes({:?})", text.as_bytes());
+    for plugin in PLUGINS {
+        let source = Source::shared("generated", plugin, 1);
+        source.run(
+            r#"alter table T add "TWICE" bigint generated always as ("ID" * 2) stored, add "LOUD" text generated always as (upper("V")) stored"#,
+        );
+        let (twice, loud) = (("TWICE", "BIGINT"), ("LOUD", "STRING"));
+        let change = |id: u32| {
+            source.run(&format!("insert into T values ({id}, 'a')"));
+            source.run(&format!(r#"update T set "V" = 'b' where "ID" = {id}"#));
+        };
+        let mut job = started(&source, &[], &[loud]).unwrap();
+        change(5);
+        job.run(|job| streamed(job).len() >= 3).unwrap();
+        let has_all = plugin == "test_decoding";
+        let was = if has_all { text("A") } else { marker.clone() };
+        let expected = format!("[Integer(5), {was}]");
+        let of = |kind: &str| {
+            streamed(&job)
+                .into_iter()
+                .find(|row| row.0 == kind)
+                .unwrap()
+                .1
+                .to_owned()
+        };
+        assert_eq!(
+            (of("-U"), of("+U")),
+            (expected, format!("[Integer(5), {}]", text("B"))),
+            "{plugin}"
+        );
+        drop(job);
+        let mut job = started(&source, &[], &[twice]).unwrap();
+        change(6);
+        let done = job.run(|job| streamed(job).len() >= 3);
+        if has_all {
+            done.unwrap();
+            assert!(streamed(&job).iter().all(|row| row.1 == "[Integer(6), Integer(12)]"));
+        } else {
+            let error = done.unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::ValueUnavailable { .. }), "{error}");
+            assert!(error.to_string().contains("column 'TWICE'"), "{error}");
+        }
+        drop(job);
+        let mut job = started(&source, &[("changelog-mode", json!("upsert"))], &[twice, loud]).unwrap();
+        change(7);
+        job.run(|job| streamed(job).len() >= 2).unwrap();
+        let expected = format!("[Integer(7), Integer(14), {}]", text("B"));
+        assert_eq!(streamed(&job)[1].1, expected, "{plugin}");
+    }
+}

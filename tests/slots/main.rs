@@ -18,6 +18,9 @@ mod source;
 #[path = "../support/mod.rs"]
 mod support;
 #[allow(dead_code)]
+#[path = "../support/warnings.rs"]
+mod warnings;
+#[allow(dead_code)]
 #[path = "../capture/watch.rs"]
 mod watch;
 

@@ -8,6 +8,7 @@ use crate::job::Job;
 use crate::source::{Place, Source};
 use crate::support::Server;
 use crate::support::postgres::LOGICAL;
+use crate::warnings;
 use crate::watch::Watch;
 
 fn refusal(source: &Source, options: &[(&str, serde_json::Value)]) -> String {
@@ -132,4 +133,50 @@ fn the_setup_script_is_all_that_a_job_needs() {
         job.sink.log.iter().all(|row| row.table == "t"),
         "partitions come as their root"
     );
+}
+
+#[test]
+fn a_database_that_is_not_there_is_named_with_its_option() {
+    for source in Source::of_each_kind("nowhere", 1) {
+        let options = [("database-name", json!("no_such_database"))];
+        let report = refusal(&source, &options);
+        for part in ["database-name", "no_such_database"] {
+            assert!(report.contains(part), "{report}");
+        }
+    }
+}
+
+/// F35: whoever starts without checkpoints is told that the server keeps its log for ever.
+#[test]
+fn without_checkpoints_a_job_warns_that_the_slot_stays() {
+    for (checkpointing, expected) in [("aligned", 0), ("disabled", 1)] {
+        let source = Source::shared(&format!("kept_{checkpointing}"), "pgoutput", 3);
+        let options = [("checkpointing", json!(checkpointing))];
+        let text = format!("slot '{}' is never moved", source.slot());
+        let ((), said) = warnings::with(&text, || {
+            let mut job = Job::start(source.config(&options), Arc::new(Watch::default()), 1).unwrap();
+            job.unit().unwrap();
+        });
+        assert_eq!(said.len(), expected, "{said:?}");
+    }
+}
+
+/// What makes such an index is said, and is enough.
+#[test]
+fn a_table_that_has_to_be_sorted_is_warned_of_with_the_index_that_would_help() {
+    let source = Source::shared("sorted_first", "pgoutput", 3);
+    source.run(
+        r#"alter table T drop constraint t_pkey, add "CODE" text collate "en-x-icu" not null default 'é', add primary key ("CODE", "ID")"#,
+    );
+    let start = || {
+        let mut job = Job::start(source.config(&[]), Arc::new(Watch::default()), 1).unwrap();
+        job.unit().unwrap();
+    };
+    let text = format!("no index has table {}.t in the order of its key", source.schema);
+    let ((), said) = warnings::with(&text, start);
+    let from = said[0].find("CREATE INDEX").unwrap();
+    let to = said[0].find(", or put").unwrap();
+    source.run(&said[0][from..to]);
+    let ((), said) = warnings::with(&text, start);
+    assert!(said.is_empty(), "{said:?}");
 }

@@ -207,8 +207,11 @@ impl Source {
         for (name, value) in place.into_iter().chain(usual) {
             all.insert(name.to_owned(), value);
         }
+        let mut checkpointing = json!("aligned");
         for (name, value) in options {
             match value {
+                // None of the job's options, but of what surrounds it.
+                value if *name == "checkpointing" => Some(std::mem::replace(&mut checkpointing, value.clone())),
                 Value::Null => all.remove(*name),
                 value => all.insert((*name).to_owned(), value.clone()),
             };
@@ -219,7 +222,7 @@ impl Source {
                 Place::Kingbase(_) => "kingbase-cdc",
             },
             "options": all,
-            "checkpointing": "aligned",
+            "checkpointing": checkpointing,
             "form": form,
         });
         if let Some(columns) = columns {

@@ -1,13 +1,16 @@
 //! What a thread of a test was warned of.
 
 use std::cell::RefCell;
-use std::sync::Once;
+use std::sync::{Mutex, Once, PoisonError};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 thread_local! {
     static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
+
+/// Those of all threads, since anybody listens.
+static ALL: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 struct Lines;
 
@@ -18,20 +21,40 @@ impl Log for Lines {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            LINES.with_borrow_mut(|lines| lines.push(record.args().to_string()));
+            let line = record.args().to_string();
+            ALL.lock().unwrap_or_else(PoisonError::into_inner).push(line.clone());
+            LINES.with_borrow_mut(|lines| lines.push(line));
         }
     }
 
     fn flush(&self) {}
 }
 
-/// The warnings of this thread while something was done.
-pub fn of<T>(what: impl FnOnce() -> T) -> (T, Vec<String>) {
+fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         log::set_logger(&Lines).unwrap();
         log::set_max_level(LevelFilter::Warn);
     });
+}
+
+/// The warnings of any thread that have a text in them, since something was begun.
+pub fn with<T>(text: &str, what: impl FnOnce() -> T) -> (T, Vec<String>) {
+    listen();
+    let all = || ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = all().len();
+    let done = what();
+    let said = all()[before..]
+        .iter()
+        .filter(|line| line.contains(text))
+        .cloned()
+        .collect();
+    (done, said)
+}
+
+/// The warnings of this thread while something was done.
+pub fn of<T>(what: impl FnOnce() -> T) -> (T, Vec<String>) {
+    listen();
     LINES.with_borrow_mut(Vec::clear);
     let done = what();
     (done, LINES.take())

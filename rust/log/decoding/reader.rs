@@ -57,6 +57,8 @@ pub struct SlotReader {
     status: SlotStatus,
     /// Failures of the session since something new came last.
     failures: u32,
+    /// How many times as long as others a call may take: the server decodes a transaction whole before it gives any of it.
+    patience: u32,
     /// Commits returned that are not yet known to be visible.
     noted: HashSet<Xid>,
     noted_limit: usize,
@@ -66,6 +68,8 @@ pub struct SlotReader {
 
 /// A session is opened anew so often before its error is the reader's.
 const ATTEMPTS: u32 = 3;
+/// A call may take so many times as long as `socket.timeout` at most.
+const MOST_PATIENCE: u32 = 16;
 /// The longest rest.
 const LONGEST_REST: Duration = Duration::from_secs(5);
 const NOTED_LIMIT: usize = 100_000;
@@ -128,6 +132,7 @@ impl SlotReader {
             slot_looked: Some(Instant::now()),
             status,
             failures: 0,
+            patience: 1,
             noted: HashSet::new(),
             noted_limit: NOTED_LIMIT,
             calls: 0,
@@ -137,13 +142,22 @@ impl SlotReader {
             settings: slot,
             control,
         };
-        reader.open_session()?;
+        if let Err(error) = reader.open_session() {
+            reader.wait_longer(error)?;
+        }
         Ok(reader)
     }
 
     fn open_session(&mut self) -> Result<()> {
         let from = cut(self.assembly.position());
-        let opened = session::open(&self.connect, &*self.dialect, &self.settings, &mut self.control, from);
+        let opened = session::open(
+            &self.connect,
+            &*self.dialect,
+            &self.settings,
+            &mut self.control,
+            from,
+            self.patience,
+        );
         self.session = Some(opened.map_err(|error| error.doing("opening the slot"))?);
         self.assembly.restart();
         self.read_to = 0;
@@ -152,7 +166,10 @@ impl SlotReader {
 
     fn step(&mut self) -> std::result::Result<Step, Failure> {
         if self.session.is_none() {
-            self.open_session().map_err(Failure::Reader)?;
+            self.open_session().map_err(|error| match error.kind() {
+                ErrorKind::Timeout { .. } => Failure::Session(error),
+                _ => Failure::Reader(error),
+            })?;
         }
         let Some((session, _)) = &self.session else {
             return Ok(Step::Nothing);
@@ -229,6 +246,7 @@ impl SlotReader {
 
     fn end_call(&mut self) {
         self.failures = 0;
+        self.patience = 1;
         self.bytes += self.call.bytes;
         if !self.call.is_complete() {
             self.rests_until = None;
@@ -242,8 +260,27 @@ impl SlotReader {
         }
     }
 
+    /// A call took too long: the next one may take longer. A transaction comes whole or not at all, so that one
+    /// that takes longer than `socket.timeout` would never come else.
+    fn wait_longer(&mut self, error: Error) -> Result<()> {
+        if !matches!(error.kind(), ErrorKind::Timeout { .. }) || self.patience >= MOST_PATIENCE {
+            return Err(error);
+        }
+        self.session = None;
+        self.is_reading = false;
+        self.patience *= 2;
+        log::warn!(
+            "the slot is read again with {} times the patience: {error}",
+            self.patience
+        );
+        Ok(())
+    }
+
     /// The session is of no use any more: everything behind the position is read from another copy.
     fn recover(&mut self, error: Error) -> Result<()> {
+        let Err(error) = self.wait_longer(error) else {
+            return Ok(());
+        };
         self.session = None;
         self.is_reading = false;
         self.failures += 1;

@@ -47,13 +47,14 @@ pub fn copy_name(slot: &str) -> String {
 }
 
 /// Opens a session whose copy of the slot begins at a place, or where the durable slot stands if that is later; and what
-/// reads the slot's plugin.
+/// reads the slot's plugin. Its calls may take `patience` times as long as others.
 pub(super) fn open(
     connect: &Connect,
     dialect: &dyn Slots,
     settings: &SlotSettings,
     control: &mut Control,
     from: Lsn,
+    patience: u32,
 ) -> Result<(Fetching, AnyPlugin)> {
     let status = check_durable(control, &settings.slot, from)?;
     let name = status.plugin.unwrap_or_default();
@@ -65,6 +66,7 @@ pub(super) fn open(
         Error::from(ErrorKind::Setup(text))
     })?;
     let mut connection = connect()?;
+    connection.allow_longer(patience)?;
     for statement in dialect.reader_session() {
         if let Err(error) = connection.execute(&statement) {
             log::debug!("{statement} is not known to the server: {error}");
