@@ -159,3 +159,23 @@ fn rows_of_a_partition_that_was_detached_before_the_start_are_not_lost_in_silenc
         psql("DROP TABLE loose_27; DELETE FROM loose");
     }
 }
+
+/// A call describes a table once, at its first row. That others come to be known behind it does not make it unknown.
+#[test]
+fn rows_of_published_tables_that_are_not_captured_are_passed_over_whatever_comes_between_them() {
+    psql("CREATE TABLE wide(id int PRIMARY KEY); CREATE TABLE beside_a(id int); CREATE TABLE beside_b(id int)");
+    for plugin in PLUGINS {
+        let slot = Slot::new("wide", plugin, &["wide"]);
+        psql(&format!("ALTER PUBLICATION {} ADD TABLE beside_a, beside_b", slot.name));
+        psql(
+            "BEGIN; INSERT INTO beside_a VALUES (1); INSERT INTO beside_b VALUES (1); INSERT INTO beside_a VALUES (2); \
+             INSERT INTO wide VALUES (1); COMMIT",
+        );
+        let mut settings = slot.settings();
+        settings.slot.exclusive = false;
+        let mut read = Read::default();
+        read_to(&mut slot.open_with(settings, slot.begin()), now(), &mut read);
+        assert_eq!(read.rows(), ["0 >id=1"], "{plugin}");
+        psql("TRUNCATE wide");
+    }
+}

@@ -5,7 +5,7 @@ use std::time::Instant;
 use tidemark::log::LogReader;
 use tidemark::position::{CommitPosition, Position, Scn};
 
-use crate::slots::{PATIENCE, PLUGINS, Read, Slot, now, psql, read_to, step};
+use crate::slots::{PATIENCE, PLUGINS, Read, Seen, Slot, now, psql, read_to, step};
 use crate::support::postgres::{connect, shared};
 
 #[test]
@@ -163,6 +163,7 @@ fn commits_that_touch_are_both_read_behind_a_restart_between_them() {
         }
         let read = slots.each_ref().map(|slot| slot.read().transactions);
         assert_eq!(read.each_ref().map(Vec::len), [2, 2]);
+        let read_of_places = &read[0];
         for (slot, read) in slots.iter().zip(&read) {
             let position = Position::after(CommitPosition {
                 scn: Scn(read[0].commit),
@@ -171,6 +172,11 @@ fn commits_that_touch_are_both_read_behind_a_restart_between_them() {
             let mut rest = Read::default();
             read_to(&mut slot.open_at(position), now(), &mut rest);
             assert_eq!(rest.transactions, read[1..]);
+            // A position in front of everything that commits from a place on, where a COMMIT record begins.
+            let mut whole = Read::default();
+            let at = |transaction: &Seen| Position::before(Scn(transaction.commit));
+            read_to(&mut slot.open_at(at(&read_of_places[0])), now(), &mut whole);
+            assert_eq!(whole.transactions, *read);
         }
         // One plugin says where a COMMIT record begins, the other one where it ends; others may write in between.
         let [binary, text] = &read;
@@ -178,6 +184,27 @@ fn commits_that_touch_are_both_read_behind_a_restart_between_them() {
             return;
         }
         assert!(Instant::now() < until, "no two commits touched");
+    }
+}
+
+/// The end of the log that a call was made in front of is what was read, not one that is asked for behind it.
+#[test]
+fn what_commits_while_a_call_is_read_comes_with_the_next_one() {
+    psql("CREATE TABLE meanwhile(id int PRIMARY KEY)");
+    for plugin in PLUGINS {
+        let slot = Slot::new("meanwhile", plugin, &["meanwhile"]);
+        psql("INSERT INTO meanwhile VALUES (1)");
+        let (mut reader, mut read) = (slot.open(), Read::default());
+        let until = Instant::now() + PATIENCE;
+        while read.transactions.is_empty() {
+            step(&mut reader, &mut read).unwrap();
+            assert!(Instant::now() < until);
+        }
+        // The call has given its last transaction and is not at its end.
+        psql("INSERT INTO meanwhile VALUES (2)");
+        read_to(&mut reader, now(), &mut read);
+        assert_eq!(read.rows(), ["0 >id=1", "0 >id=2"], "{plugin}");
+        psql("TRUNCATE meanwhile");
     }
 }
 

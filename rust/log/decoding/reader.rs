@@ -44,6 +44,8 @@ pub struct SlotReader {
     call: Call,
     ready: VecDeque<Ready>,
     progress: Progress,
+    /// `progress` has changed since it was returned last.
+    untold: bool,
     incarnation: Incarnation,
     /// Up to where the slot was read to its end, by the flush LSN before the call.
     read_to: u64,
@@ -124,6 +126,7 @@ impl SlotReader {
                 next_scn: Scn(cut(at.position).0),
                 complete_to: None,
             },
+            untold: false,
             incarnation,
             read_to: 0,
             is_reading: false,
@@ -351,7 +354,9 @@ impl LogReader for SlotReader {
                         let complete = self.read_to.checked_sub(1).map(Scn);
                         let further = complete > self.progress.complete_to;
                         self.progress.complete_to = self.progress.complete_to.max(complete);
-                        if (self.moved(position) || further) && self.ready.is_empty() {
+                        self.untold |= self.moved(position) || further;
+                        if self.untold && self.ready.is_empty() {
+                            self.untold = false;
                             return Ok(Some(LogEvent::Progress(self.progress)));
                         }
                     }

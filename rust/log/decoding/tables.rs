@@ -129,6 +129,9 @@ pub(super) struct Tables {
     by_name: HashMap<Name, u64>,
     /// By the names as a plugin writes them; for those that number tables by the text of the number.
     layouts: HashMap<Box<[u8]>, Entry>,
+    /// Tables by number that the log has described and that are not captured, and whether that is in doubt: each call describes a
+    /// table once, so that its rows come without when [`Entry`]s are judged anew.
+    passed: HashMap<u32, bool>,
     /// Only captured tables are published, so that a table that nobody knows can only be a partition that is gone.
     exclusive: bool,
     /// The table of DDL statements: whatever has its name.
@@ -206,6 +209,7 @@ impl Tables {
             by_number: HashMap::new(),
             by_name: HashMap::new(),
             layouts: HashMap::new(),
+            passed: HashMap::new(),
             exclusive: settings.exclusive,
             ddl: ddl.map(|table| (table.schema.as_bytes().into(), table.name.as_bytes().into())),
             ddl_columns: Vec::new(),
@@ -505,11 +509,11 @@ impl Tables {
         let table = match self.doubted(&key, ours)? {
             Told::Sure(Some(table)) => table,
             Told::Sure(None) => {
-                self.layouts.insert(key.into(), Entry::Foreign);
+                self.pass(TableRef::Number(relation.number), Entry::Foreign);
                 return Ok(());
             }
             Told::Doubtful => {
-                self.layouts.insert(key.into(), Entry::Doubtful);
+                self.pass(TableRef::Number(relation.number), Entry::Doubtful);
                 return Ok(());
             }
         };
@@ -539,6 +543,14 @@ impl Tables {
         Ok(())
     }
 
+    /// Rows of a table are passed over from here on.
+    fn pass(&mut self, table: TableRef<'_>, entry: Entry) {
+        if let TableRef::Number(number) = table {
+            self.passed.insert(number, matches!(entry, Entry::Doubtful));
+        }
+        self.layouts.insert((*key_of(table)).into(), entry);
+    }
+
     /// Where the values of a row go; `None` if its table is not captured. `new`: all the columns that the table had, where
     /// the row has them with their names.
     pub(super) fn layout(
@@ -552,9 +564,13 @@ impl Tables {
         let key = &*key_of(table);
         let is_numbered = matches!(table, TableRef::Number(_));
         if !self.layouts.contains_key(key) {
-            if is_numbered {
-                let text = "a row of a table that was not described".to_owned();
-                return Err(ErrorKind::Decoding(text).into());
+            if let TableRef::Number(number) = table {
+                let Some(is_doubtful) = self.passed.get(&number) else {
+                    let text = "a row of a table that was not described".to_owned();
+                    return Err(ErrorKind::Decoding(text).into());
+                };
+                self.left_out += u64::from(*is_doubtful);
+                return Ok(None);
             }
             self.enter(key.into(), table, row, lsn, asked)?;
         }
@@ -568,7 +584,7 @@ impl Tables {
         };
         let identity = match self.by_number.get(&number) {
             Some(Known::Ours { until: Some(until), .. }) if lsn >= until.lsn => {
-                self.layouts.insert(key.into(), Entry::Foreign);
+                self.pass(table, Entry::Foreign);
                 return Ok(None);
             }
             Some(Known::Ours { identity, .. }) => identity,
