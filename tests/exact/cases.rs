@@ -1,19 +1,21 @@
 //! The cases that a comparison of places in the log gets wrong, each by itself.
 
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use tidemark::error::ErrorKind;
-use tidemark::position::Point;
+use tidemark::odbc::ColumnSpec;
+use tidemark::position::{Lsn, Scn};
 
 use crate::log::{make_slot, transactions};
 use crate::support::Server;
 use crate::support::postgres::{LOGICAL, connect, shared};
-use crate::{Captured, LONG, barrier, read};
+use crate::{Captured, Contained, LONG, WAYS, barrier, read, read_by};
 
 const SOON: Duration = Duration::from_millis(300);
 
-fn table(server: &Server, name: &str) -> Captured {
+pub fn table(server: &Server, name: &str) -> Captured {
     server.psql(&format!(
         "create table public.{name} (id integer primary key, v integer); alter table public.{name} replica identity full; \
          insert into public.{name} select g, g from generate_series(1, 5) g"
@@ -21,11 +23,11 @@ fn table(server: &Server, name: &str) -> Captured {
     Captured::new(server, name)
 }
 
-/// The rows of a page with the changes that the log has for it.
-fn with_log(server: &Server, slot: &str, table: &str, (rows, point): (Vec<(i64, i64)>, Point)) -> Vec<(i64, i64)> {
+/// The rows of a page with the changes that the log has for it from a place on.
+pub fn with_log(server: &Server, slot: &str, table: &str, from: Lsn, (rows, point): Contained) -> Vec<(i64, i64)> {
     let mut rows = rows;
     for transaction in transactions(server, slot, table) {
-        if point.includes(transaction.xid, transaction.commit) {
+        if transaction.commit.scn < Scn(from.0) || point.includes(transaction.xid, transaction.commit) {
             continue;
         }
         for change in transaction.changes {
@@ -43,7 +45,7 @@ fn with_log(server: &Server, slot: &str, table: &str, (rows, point): (Vec<(i64, 
     rows
 }
 
-fn numbers(server: &Server, table: &str) -> Vec<(i64, i64)> {
+pub fn numbers(server: &Server, table: &str) -> Vec<(i64, i64)> {
     let text = server.psql(&format!("select id, v from public.{table} order by id"));
     let row = |line: &str| {
         let (id, v) = line.split_once('|').unwrap();
@@ -52,57 +54,63 @@ fn numbers(server: &Server, table: &str) -> Vec<(i64, i64)> {
     text.lines().map(row).collect()
 }
 
+/// While it lives, commits wait for a standby that is not there: they stand in the log and are not visible.
+pub struct HeldCommits(&'static Server);
+
+pub fn hold_commits(server: &'static Server) -> HeldCommits {
+    server.psql("alter system set synchronous_standby_names = 'nobody'");
+    server.psql("select pg_reload_conf()");
+    HeldCommits(server)
+}
+
+impl Drop for HeldCommits {
+    fn drop(&mut self) {
+        self.0.psql("alter system reset synchronous_standby_names");
+        self.0.psql("select pg_reload_conf()");
+    }
+}
+
+/// A writer whose commit is held, and its process.
+pub fn commit_held(server: &'static Server, statement: String) -> (i64, JoinHandle<()>) {
+    let (send, pid) = channel();
+    let writer = std::thread::spawn(move || {
+        let mut connection = connect(server);
+        let pid = connection.int("select pg_backend_pid()", &[ColumnSpec::Int]).unwrap();
+        send.send(pid.unwrap()).unwrap();
+        connection.execute("set synchronous_commit = on").unwrap();
+        connection.execute(&statement).unwrap();
+    });
+    let pid = pid.recv().unwrap();
+    let waits = format!("select wait_event from pg_stat_activity where pid = {pid}");
+    let since = Instant::now();
+    while server.psql(&waits).trim() != "SyncRep" {
+        assert!(since.elapsed() < LONG, "the commit does not wait");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    (pid, writer)
+}
+
 /// In the log, not in the table: the place of the COMMIT says nothing of what a SELECT sees.
 #[test]
 fn a_commit_that_waits_for_a_standby_is_in_no_page_and_comes_from_the_log() {
-    let server = Server::start_with(LOGICAL);
-    let held = table(&server, "held");
-    make_slot(&server, "s");
+    let server: &'static Server = Box::leak(Box::new(Server::start_with(LOGICAL)));
+    let held = table(server, "held");
+    make_slot(server, "s");
     // Before anything waits.
-    barrier(&server, LONG).unwrap();
-    server.psql("alter system set synchronous_standby_names = 'nobody'");
-    server.psql("select pg_reload_conf()");
-    /// Ends the wait of the writer, also where the test fails.
-    struct Release<'a>(&'a Server);
-    impl Drop for Release<'_> {
-        fn drop(&mut self) {
-            self.0.psql("alter system reset synchronous_standby_names");
-            self.0.psql("select pg_reload_conf()");
-        }
-    }
-    std::thread::scope(|scope| {
-        let (send, pid) = channel();
-        let server = &server;
-        let release = Release(server);
-        let writer = scope.spawn(move || {
-            let mut connection = connect(server);
-            let rows = connection
-                .rows("select pg_backend_pid()", &[tidemark::odbc::ColumnSpec::Int])
-                .unwrap();
-            send.send(rows[0][0].int().unwrap()).unwrap();
-            connection.execute("set synchronous_commit = on").unwrap();
-            connection.execute("insert into public.held values (6, 6)").unwrap();
-        });
-        let pid = pid.recv().unwrap();
-        while server
-            .psql(&format!("select wait_event from pg_stat_activity where pid = {pid}"))
-            .trim()
-            != "SyncRep"
-        {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let error = barrier(server, SOON).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::NotVisible { .. }), "{error}");
-        assert!(error.to_string().contains(&format!("pid {pid}")), "{error}");
-        let page = read(&mut held.pages(server, LONG), &held.chunk(None, None)).unwrap();
-        assert_eq!(page.0.len(), 5, "it is not visible yet");
-        let held_one = server.psql("select pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()");
-        assert_eq!(held_one.trim(), "t", "and yet in the log, in front of the page's end");
-        assert_eq!(with_log(server, "s", "held", page).len(), 6);
-        drop(release);
-        writer.join().unwrap();
-        barrier(server, LONG).unwrap();
-    });
+    let from = barrier(server, LONG).unwrap();
+    let hold = hold_commits(server);
+    let (pid, writer) = commit_held(server, "insert into public.held values (6, 6)".into());
+    let error = barrier(server, SOON).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NotVisible { .. }), "{error}");
+    assert!(error.to_string().contains(&format!("pid {pid}")), "{error}");
+    let page = read(&mut held.pages(server, LONG), &held.chunk(None, None)).unwrap();
+    assert_eq!(page.0.len(), 5, "it is not visible yet");
+    let held_one = server.psql("select pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()");
+    assert_eq!(held_one.trim(), "t", "and yet in the log, in front of the page's end");
+    assert_eq!(with_log(server, "s", "held", from, page).len(), 6);
+    drop(hold);
+    writer.join().unwrap();
+    barrier(server, LONG).unwrap();
 }
 
 /// A transaction that is open across every page, a restart among them, and commits behind them all.
@@ -175,19 +183,22 @@ fn a_rewriting_alter_leaves_no_empty_page() {
     let server = shared();
     let altered = table(server, "altered");
     let mut other = connect(server);
-    other.execute("begin").unwrap();
-    other
-        .execute("alter table public.altered alter v type integer using v + 0")
-        .unwrap();
-    std::thread::scope(|scope| {
-        let page = scope.spawn(|| read(&mut altered.pages(server, LONG), &altered.chunk(None, None)).unwrap());
-        let waiting = "select count(*) from pg_locks where relation = 'public.altered'::regclass and not granted";
-        while server.psql(waiting).trim() == "0" {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        other.execute("commit").unwrap();
-        assert_eq!(page.join().unwrap().0, numbers(server, "altered"));
-    });
+    for way in WAYS {
+        other.execute("begin").unwrap();
+        other
+            .execute("alter table public.altered alter v type integer using v + 0")
+            .unwrap();
+        std::thread::scope(|scope| {
+            let page =
+                scope.spawn(|| read_by(way, &mut altered.pages(server, LONG), &altered.chunk(None, None)).unwrap());
+            let waiting = "select count(*) from pg_locks where relation = 'public.altered'::regclass and not granted";
+            while server.psql(waiting).trim() == "0" {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            other.execute("commit").unwrap();
+            assert_eq!(page.join().unwrap().0, numbers(server, "altered"), "{way:?}");
+        });
+    }
 }
 
 /// The rows of a table that is published late are in a page if the log does not have them.
@@ -234,12 +245,14 @@ fn an_asynchronous_commit_that_a_page_has_survives_a_crash() {
     ]);
     let server = Server::start_with(&settings);
     let lost = table(&server, "lost");
-    server.psql("checkpoint");
-    server.psql("insert into public.lost values (6, 6)");
-    let (rows, _) = read(&mut lost.pages(&server, LONG), &lost.chunk(None, None)).unwrap();
-    assert_eq!(rows.len(), 6);
-    server.crash();
-    assert_eq!(numbers(&server, "lost"), rows);
+    for (way, id) in WAYS.into_iter().zip(6..) {
+        server.psql("checkpoint");
+        server.psql(&format!("insert into public.lost values ({id}, 0)"));
+        let (rows, _) = read_by(way, &mut lost.pages(&server, LONG), &lost.chunk(None, None)).unwrap();
+        assert_eq!(rows.len(), id);
+        server.crash();
+        assert_eq!(numbers(&server, "lost"), rows, "{way:?}");
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Exact pages (design 4.5) on a PostgreSQL server: every change is in a page or comes from the log, once.
 
+mod between;
 mod cases;
 mod log;
 mod random;
+mod steps;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -13,6 +15,7 @@ use support::Server;
 use support::postgres::{clock, connect, dialect, patience};
 use tidemark::catalog::key::KeyCodec;
 use tidemark::catalog::{Table, load};
+use tidemark::dialect::visibility::Visibility;
 use tidemark::error::Result;
 use tidemark::position::{Lsn, Point};
 use tidemark::row::value::{Image, Value, ValueBuffer};
@@ -20,6 +23,7 @@ use tidemark::row::{RowCodec, RowKind, RowOrigin};
 use tidemark::snapshot::barrier::Barrier;
 use tidemark::snapshot::exact::ExactPages;
 use tidemark::snapshot::select::PageReader;
+use tidemark::snapshot::wait::Clock;
 use tidemark::snapshot::{PageLimit, PageRows, PageSource};
 use tidemark::split::{Chunk, Key, KeyRange, TableName};
 
@@ -71,10 +75,20 @@ impl Captured {
     }
 
     fn pages(&self, server: &Server, limit: Duration) -> ExactPages {
+        self.pages_by(server, dialect(), limit, Box::new(clock()))
+    }
+
+    fn pages_by(
+        &self,
+        server: &Server,
+        dialect: Arc<impl Visibility + 'static>,
+        limit: Duration,
+        clock: Box<dyn Clock + Send>,
+    ) -> ExactPages {
         let tables = [(self.table.clone(), vec![true; 2])];
         let codec = Arc::new(Plain(self.keys.clone()));
-        let pages = PageReader::new(connect(server), dialect(), codec, &tables, 1024).unwrap();
-        ExactPages::new(pages, dialect(), patience(limit), Box::new(clock()))
+        let pages = PageReader::new(connect(server), dialect.clone(), codec, &tables, 1024).unwrap();
+        ExactPages::new(pages, dialect, patience(limit), clock)
     }
 
     fn key(&self, id: i64) -> Key {
@@ -95,23 +109,61 @@ impl Captured {
     }
 }
 
-/// Reads a whole chunk as one page: its rows, and which transactions they contain.
-fn read(pages: &mut ExactPages, chunk: &Chunk) -> Result<(Vec<(i64, i64)>, Point)> {
-    let limit = PageLimit {
-        rows: 100_000,
-        bytes: 1 << 30,
-    };
+/// How a chunk is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// As one page.
+    Page,
+    /// Sorted by the server, which keeps the result.
+    Sorted,
+}
+
+const WAYS: [Way; 2] = [Way::Page, Way::Sorted];
+
+/// Rows, and which transactions they contain.
+type Contained = (Vec<(i64, i64)>, Point);
+
+const WHOLE: PageLimit = PageLimit {
+    rows: 100_000,
+    bytes: 1 << 30,
+};
+
+/// Reads a whole chunk: its rows, and which transactions they contain.
+fn read_by(way: Way, pages: &mut ExactPages, chunk: &Chunk) -> Result<Contained> {
+    match way {
+        Way::Page => read(pages, chunk),
+        Way::Sorted => {
+            let point = pages.sort(chunk)?;
+            let mut rows = Vec::new();
+            pages.select_sorted(chunk, WHOLE, &mut |piece| {
+                rows.extend(numbers_of(&piece.rows).take(piece.len));
+                Ok(())
+            })?;
+            Ok((rows, point))
+        }
+    }
+}
+
+/// Reads a whole chunk as one page.
+fn read(pages: &mut ExactPages, chunk: &Chunk) -> Result<Contained> {
     let mut rows = PageRows::default();
-    let (rest, point) = pages.read_page(chunk, limit, &mut rows)?;
+    let (rest, point) = pages.read_page(chunk, WHOLE, &mut rows)?;
     assert_eq!(rest, None);
-    let row = |number| {
+    Ok((numbers_of(&rows).collect(), point.unwrap()))
+}
+
+fn numbers_of(rows: &PageRows) -> impl Iterator<Item = (i64, i64)> {
+    (0..rows.len()).map(|number| {
         let text = std::str::from_utf8(rows.row(number)).unwrap();
         let (id, v) = text.split_once(':').unwrap();
         (id.parse().unwrap(), v.parse().unwrap())
-    };
-    Ok(((0..rows.len()).map(row).collect(), point.unwrap()))
+    })
 }
 
 fn barrier(server: &Server, limit: Duration) -> Result<Lsn> {
-    Barrier::new(connect(server), dialect(), patience(limit)).pass(&mut clock())
+    barrier_by(server, dialect(), limit)
+}
+
+fn barrier_by(server: &Server, dialect: Arc<dyn Visibility>, limit: Duration) -> Result<Lsn> {
+    Barrier::new(connect(server), dialect, patience(limit)).pass(&mut clock())
 }
