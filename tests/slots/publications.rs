@@ -1,11 +1,14 @@
 //! Publications that are not the job's own.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tidemark::error::ErrorKind;
 
-use crate::job::Job;
+use crate::job::{Job, PATIENCE};
 use crate::source::{Place, Source};
 use crate::support::Server;
 use crate::support::postgres::LOGICAL;
@@ -164,6 +167,137 @@ fn a_publication_that_is_gone_is_said_by_its_name() {
             .contains("publication 'tidemark_unpublished_pgoutput' is not there any more"),
         "{error}"
     );
+}
+
+/// A job that starts while its publication cannot be changed; what is done meanwhile, and what is done once it can be. Its
+/// table in the end.
+fn started_while_publishing(
+    source: &Source,
+    options: &[(&str, serde_json::Value)],
+    statement: &str,
+    meanwhile: impl FnOnce(),
+    behind: impl FnOnce(&dyn Fn() -> bool),
+) -> BTreeMap<i64, String> {
+    let mut holder = source.connect();
+    for statement in ["begin", "lock table T in share update exclusive mode"] {
+        holder.execute(&source.named(statement)).unwrap();
+    }
+    let config = source.config(options);
+    let until = |what: &str, condition: &dyn Fn() -> bool| {
+        let since = Instant::now();
+        while !condition() {
+            assert!(since.elapsed() < PATIENCE, "{what}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    std::thread::scope(|scope| {
+        // Let go where the test fails, so that the job comes to its end.
+        let mut holder = holder;
+        let job = scope.spawn(|| {
+            let mut job = Job::start(config, Arc::new(Watch::default()), 1).unwrap();
+            job.run_to_stream().unwrap();
+            job.catch_up(source).unwrap();
+            job.sink.table.clone()
+        });
+        let waits = format!(
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '{statement}%{}%'",
+            source.schema
+        );
+        until("the publication is not changed", &|| source.ask(&waits) == "1");
+        meanwhile();
+        holder.execute("commit").unwrap();
+        behind(&|| job.is_finished());
+        job.join().unwrap()
+    })
+}
+
+/// The log has rows of a table from where it is published on. What a transaction wrote before that and commits behind it is
+/// in pages, since they wait for it.
+#[test]
+fn rows_of_a_transaction_that_is_open_while_its_table_is_published_are_in_pages() {
+    let source = Source::shared("opened", "pgoutput", 5);
+    source.run(&format!(
+        "create table {0}.other (a int primary key); create publication {0} for table {0}.other",
+        source.schema
+    ));
+    source.run(&format!(
+        "select pg_create_logical_replication_slot('{}', 'pgoutput')",
+        source.slot()
+    ));
+    let options = [("publication.name", json!(source.schema))];
+    let mut writer = source.connect();
+    let written = RefCell::new(&mut writer);
+    let execute = |statement: &str| written.borrow_mut().execute(&source.named(statement)).unwrap();
+    let table = started_while_publishing(
+        &source,
+        &options,
+        "ALTER PUBLICATION",
+        || {
+            execute("begin");
+            execute("insert into T values (60, 'open')");
+        },
+        |is_finished| {
+            let since = Instant::now();
+            let published = format!(
+                "select count(*) from pg_publication_tables where schemaname = '{}' and tablename = 't'",
+                source.schema
+            );
+            while source.ask(&published) == "0" {
+                assert!(since.elapsed() < PATIENCE, "it is not published");
+            }
+            let now = source.ask("select clock_timestamp()");
+            let asked = format!(
+                "select count(*) from pg_stat_activity where query like '%txid_snapshot_xmin%' and query_start > '{now}' and pid <> pg_backend_pid()"
+            );
+            while source.ask(&asked) == "0" && !is_finished() {
+                assert!(since.elapsed() < PATIENCE, "nobody waits and nothing is read");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            execute("commit");
+        },
+    );
+    assert_eq!(table, source.table());
+}
+
+/// A slot sees no publication that is younger than itself: what was written between the two could never be read.
+#[test]
+fn the_publication_is_made_before_the_slot() {
+    let source = Source::shared("sooner", "pgoutput", 5);
+    let slots = format!(
+        "select count(*) from pg_replication_slots where slot_name = '{}'",
+        source.slot()
+    );
+    let table = started_while_publishing(
+        &source,
+        &[],
+        "CREATE PUBLICATION",
+        || {
+            source.run("insert into T values (60, 'between')");
+            assert_eq!(source.ask(&slots), "0");
+        },
+        |_| (),
+    );
+    assert_eq!(table, source.table());
+}
+
+/// Of a slot that is there what stands in front of a publication's change cannot be asked for.
+#[test]
+fn no_job_starts_in_log_that_is_older_than_its_publication() {
+    let source = Source::shared("older", "pgoutput", 5);
+    source.run(&format!(
+        "select pg_create_logical_replication_slot('{}', 'pgoutput')",
+        source.slot()
+    ));
+    let place = source.ask("select pg_current_wal_insert_lsn()");
+    source.run("insert into T values (60, 'before')");
+    let options = [
+        ("scan.startup.mode", json!("specific-offset")),
+        ("scan.startup.specific-offset.lsn", json!(place)),
+    ];
+    let mut job = Job::start(source.config(&options), Arc::new(Watch::default()), 1).unwrap();
+    let error = job.catch_up(&source).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Option { .. }), "{error}");
+    assert!(error.to_string().contains("lies in front of where slot"), "{error}");
 }
 
 /// Tables that inherit are tables of their own: neither read nor published with their parent.
