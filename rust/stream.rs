@@ -2,6 +2,7 @@
 //! carries what a checkpoint behind it has to keep (design 5, 6).
 
 pub mod filter;
+mod parts;
 mod unit;
 
 use std::sync::Arc;
@@ -15,10 +16,11 @@ use crate::log::{Change, Figures, Fragment, LogEvent, LogReader, Progress, Schem
 use crate::offset::{Offset, Partial};
 use crate::position::{Place, Position, Scn};
 use crate::row::batch::{Batch, BatchLimit, Mark};
-use crate::row::{RowCodec, RowKind, RowOrigin, Updates};
+use crate::row::{Part, RowCodec, RowKind, RowOrigin, Updates};
 use crate::snapshot::wait::Clock;
 use crate::split::{FinishedRange, Partition, StreamSplit, TableName};
 use crate::stream::filter::Filter;
+use crate::stream::parts::{Due, Parts};
 use crate::stream::unit::{Counted, Unit};
 use crate::unavailable::{Around, Completion, Counts};
 
@@ -67,7 +69,8 @@ pub struct Stream {
     offset: Offset,
     /// The record up to which the first transaction is out already.
     resume: Option<Partial>,
-    current: Option<(Fragment, usize)>,
+    parts: Parts,
+    current: Option<(Fragment, Part, usize)>,
     inside: bool,
     ended: bool,
     truncates_ignored: u64,
@@ -129,6 +132,7 @@ impl Stream {
             end: split.end,
             resume: offset.partial.clone(),
             offset,
+            parts: Parts::default(),
             current: None,
             inside: false,
             ended: false,
@@ -211,18 +215,33 @@ impl Stream {
     /// stream cannot be used afterwards.
     pub fn read(&mut self, batch: &mut Batch) -> Result<Step> {
         loop {
-            if let Some((fragment, next)) = self.current.take() {
-                self.unroll(fragment, next, batch)?;
+            if let Some((fragment, part, next)) = self.current.take() {
+                self.unroll(fragment, part, next, batch)?;
             }
             if self.current.is_some() || batch.is_full(self.settings.batch) {
                 return Ok(Step::Batch);
+            }
+            match self.parts.next() {
+                Some(Due::Fragment(fragment, part)) => {
+                    self.begin(fragment, part)?;
+                    continue;
+                }
+                Some(Due::Schema(event)) => {
+                    self.take_schema(&event, batch)?;
+                    continue;
+                }
+                None => {}
             }
             if self.at_end()? {
                 return Ok(if batch.is_empty() { Step::Ended } else { Step::Batch });
             }
             match self.log.poll()? {
                 Some(LogEvent::Fragment(fragment)) => self.take(fragment)?,
-                Some(LogEvent::Schema(event)) => self.take_schema(&event, batch)?,
+                Some(LogEvent::Schema(event)) => {
+                    if self.is_due(&event.head, false)? {
+                        self.parts.push_schema(event);
+                    }
+                }
                 Some(LogEvent::Progress(progress)) => {
                     self.check_passed(progress.position)?;
                     self.offset.advance_idle(progress.position, progress.next_scn);
@@ -261,12 +280,49 @@ impl Stream {
         if !self.is_due(&fragment.head, fragment.last)? {
             return Ok(());
         }
+        let goes_out = self.goes_out(&fragment)?;
+        self.parts.push(fragment, goes_out);
+        Ok(())
+    }
+
+    /// Whether anything of a fragment is in no page. Where it brings other shapes they are not looked at before what waits is
+    /// out, and it is taken for one that does.
+    fn goes_out(&mut self, fragment: &Fragment) -> Result<bool> {
+        let changes = &fragment.changes;
+        if changes.rows.is_empty()
+            || self.filter.is_none()
+            || !changes.shapes.is_empty()
+            || !self.parts.asks_of(fragment)
+        {
+            return Ok(!changes.rows.is_empty());
+        }
+        for change in &changes.rows {
+            let judged = self.judge(fragment, change);
+            if judged
+                .map_err(|error| self.located(error, &fragment.head, change))?
+                .is_some()
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn begin(&mut self, fragment: Fragment, part: Part) -> Result<()> {
         for (table, shape) in &fragment.changes.shapes {
             self.reshape(*table, shape, &fragment.head)?;
         }
         self.begin_completion();
-        self.current = Some((fragment, 0));
+        self.current = Some((fragment, part, 0));
         Ok(())
+    }
+
+    fn located(&self, error: Error, head: &TransactionHead, change: &Change) -> Error {
+        let error = error.doing("reading the log").at(head.commit);
+        match self.tables.get(change.table as usize) {
+            Some(table) => error.on(table),
+            None => error,
+        }
     }
 
     /// Whether a part of a transaction, perhaps its last, is of one that goes out here.
@@ -278,6 +334,7 @@ impl Stream {
         }
         self.inside = !last;
         self.counted.enter(head, self.tables.len());
+        self.parts.enter(head);
         if self.offset.is_out(head.commit, head.xid)? {
             return Ok(false);
         }
@@ -315,9 +372,6 @@ impl Stream {
             place,
             change,
         } = event;
-        if !self.is_due(head, false)? {
-            return Ok(());
-        }
         if let Some(shape) = &change.shape {
             self.reshape(*table, shape, head)?;
         }
@@ -409,21 +463,16 @@ impl Stream {
     }
 
     /// Makes units of a fragment's changes until the batch is full.
-    fn unroll(&mut self, fragment: Fragment, mut next: usize, batch: &mut Batch) -> Result<()> {
+    fn unroll(&mut self, fragment: Fragment, part: Part, mut next: usize, batch: &mut Batch) -> Result<()> {
         let head = fragment.head;
         while let Some(change) = fragment.changes.rows.get(next) {
             if batch.is_full(self.settings.batch) {
-                self.current = Some((fragment, next));
+                self.current = Some((fragment, part, next));
                 return Ok(());
             }
             next += 1;
-            self.take_change(&fragment, next - 1, batch).map_err(|error| {
-                let error = error.doing("reading the log").at(head.commit);
-                match self.tables.get(change.table as usize) {
-                    Some(table) => error.on(table),
-                    None => error,
-                }
-            })?;
+            self.take_change(&fragment, part, next - 1, batch)
+                .map_err(|error| self.located(error, &head, change))?;
         }
         if fragment.last {
             if let Some(partial) = &self.resume {
@@ -444,11 +493,11 @@ impl Stream {
     }
 
     /// One change, one unit; or none if pages have it. What an earlier attempt has sent is only counted.
-    fn take_change(&mut self, fragment: &Fragment, at: usize, batch: &mut Batch) -> Result<()> {
+    fn take_change(&mut self, fragment: &Fragment, part: Part, at: usize, batch: &mut Batch) -> Result<()> {
         let change = &fragment.changes.rows[at];
         let unit = self.judge(fragment, change)?;
         let Some(partial) = &self.resume else {
-            return unit.map_or(Ok(()), |unit| self.emit(fragment, at, unit, batch));
+            return unit.map_or(Ok(()), |unit| self.emit(fragment, part, at, unit, batch));
         };
         if partial.last == change.place {
             self.resume = None;
@@ -495,7 +544,7 @@ impl Stream {
         })
     }
 
-    fn emit(&mut self, fragment: &Fragment, at: usize, unit: Unit, batch: &mut Batch) -> Result<()> {
+    fn emit(&mut self, fragment: &Fragment, part: Part, at: usize, unit: Unit, batch: &mut Batch) -> Result<()> {
         use RowKind::{Delete, Insert, UpdateAfter, UpdateBefore};
         let (head, change) = (&fragment.head, &fragment.changes.rows[at]);
         let (codec, counted, table) = (&*self.codec, &mut self.counted, change.table);
@@ -517,7 +566,10 @@ impl Stream {
                 (whole.values, unit.with(whole.before, whole.after))
             }
         };
-        let mut origin = origin(head, change.place);
+        let mut origin = RowOrigin {
+            part: Some(part),
+            ..origin(head, change.place)
+        };
         let mut count = |origin: &mut RowOrigin| (origin.total_order, origin.table_order) = counted.next(table);
         batch.of_commit(head.commit_micros);
         let mut push = |kind, image, origin: &RowOrigin| {

@@ -305,6 +305,17 @@ impl Codec {
             }
             Metadata::Scn => return identity(writer, at, row.origin.scn.map(|Scn(scn)| scn), kind),
             Metadata::TransactionId => return identity(writer, at, row.origin.xid.map(|Xid(xid)| xid), kind),
+            Metadata::Fragment => {
+                let number = row.origin.part.map(|part| part.number.into());
+                return identity(writer, at, number, kind);
+            }
+            Metadata::LastFragment => {
+                match row.origin.part {
+                    Some(part) => writer.put_bool(at, part.last),
+                    None => writer.put_null(at),
+                }
+                return Ok(());
+            }
         };
         writer.put_text(at, text);
         Ok(())

@@ -122,11 +122,15 @@ pub enum Metadata {
     Scn,
     /// `transaction_id`: which transaction; NULL in snapshot rows.
     TransactionId,
+    /// `fragment`: which part of its transaction the row is in, from 1; NULL in snapshot rows.
+    Fragment,
+    /// `last_fragment`: whether it is the transaction's last part; NULL in snapshot rows.
+    LastFragment,
 }
 
 impl Metadata {
     /// All of them.
-    pub const ALL: [Metadata; 7] = [
+    pub const ALL: [Metadata; 9] = [
         Metadata::TableName,
         Metadata::SchemaName,
         Metadata::DatabaseName,
@@ -134,6 +138,8 @@ impl Metadata {
         Metadata::RowKind,
         Metadata::Scn,
         Metadata::TransactionId,
+        Metadata::Fragment,
+        Metadata::LastFragment,
     ];
 
     /// The key as `METADATA FROM` names it.
@@ -146,6 +152,8 @@ impl Metadata {
             Metadata::RowKind => "row_kind",
             Metadata::Scn => "scn",
             Metadata::TransactionId => "transaction_id",
+            Metadata::Fragment => "fragment",
+            Metadata::LastFragment => "last_fragment",
         }
     }
 }

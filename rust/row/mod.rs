@@ -66,6 +66,17 @@ pub struct RowOrigin {
     pub total_order: u64,
     /// The same among the events of its table.
     pub table_order: u64,
+    /// Which part of its transaction it is in; `None` in snapshot rows and events of a table's shape.
+    pub part: Option<Part>,
+}
+
+/// A part of a transaction that goes out in several (`transaction.fragment.rows`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Counted from 1 among the parts of which something goes out.
+    pub number: u32,
+    /// Nothing of the transaction comes behind it.
+    pub last: bool,
 }
 
 /// In which rows an update goes out whose key stays as it is.

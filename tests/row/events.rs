@@ -182,6 +182,7 @@ pub fn in_the_log(total_order: u64, table_order: u64) -> RowOrigin {
         record: Some(Scn(9_007_199_254_740_993)),
         total_order,
         table_order,
+        part: None,
     }
 }
 

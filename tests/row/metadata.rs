@@ -3,7 +3,7 @@ use tidemark::position::{Scn, Xid};
 use tidemark::row::codec::OnValueError;
 use tidemark::row::layout::{DeclaredColumn, FlinkType, UNBOUNDED};
 use tidemark::row::value::Value;
-use tidemark::row::{RowKind, RowOrigin};
+use tidemark::row::{Part, RowKind, RowOrigin};
 
 use crate::captured::{codec, declared, encode, table};
 use crate::reader::{Read, read};
@@ -33,6 +33,8 @@ fn metadata_stand_among_columns() {
         FlinkType::BigInt,
         STRING,
         FlinkType::TimestampLtz { precision: 6 },
+        FlinkType::Int,
+        FlinkType::Boolean,
     ];
     let codec = codec(
         table([("ID".to_owned(), ColumnType::Integer { bits: 32 })]),
@@ -46,6 +48,8 @@ fn metadata_stand_among_columns() {
             metadata("scn", kinds[6]),
             metadata("transaction_id", kinds[7]),
             metadata("op_ts", kinds[8]),
+            metadata("fragment", kinds[9]),
+            metadata("last_fragment", kinds[10]),
         ],
         "+08:00",
         OnValueError::Fail,
@@ -54,6 +58,7 @@ fn metadata_stand_among_columns() {
         commit_micros: -1,
         scn: Some(Scn(900)),
         xid: Some(Xid(77)),
+        part: Some(Part { number: 3, last: true }),
         ..RowOrigin::default()
     };
     let fields = |kind, origin: &RowOrigin| {
@@ -72,12 +77,15 @@ fn metadata_stand_among_columns() {
             Read::Integer(900),
             bytes("77"),
             Read::Timestamp(-1, 999_000),
+            Read::Integer(3),
+            Read::Boolean(true),
         ]
     );
     let snapshot = fields(RowKind::Insert, &RowOrigin::default());
     assert_eq!(snapshot[0], Read::Timestamp(0, 0));
     assert_eq!(snapshot[5], bytes("+I"));
     assert_eq!(snapshot[6..8], [Read::Null, Read::Null]);
+    assert_eq!(snapshot[9..], [Read::Null, Read::Null]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod docs;
 mod mined;
 #[path = "../support/scripted_log.rs"]
 mod mined_log;
+mod parts;
 mod rounds;
 mod scripted;
 mod stream;

@@ -17,7 +17,7 @@ use crate::scripted::{
     tables, transaction,
 };
 
-fn settings(rows: usize) -> StreamSettings {
+pub fn settings(rows: usize) -> StreamSettings {
     StreamSettings {
         batch: BatchLimit { rows, bytes: 1000 },
         on_truncate: OnTruncate::Fail,
@@ -25,11 +25,11 @@ fn settings(rows: usize) -> StreamSettings {
     }
 }
 
-fn offset() -> Offset {
+pub fn offset() -> Offset {
     Offset::starting(INCARNATION, Scn(90), cut(100, 0))
 }
 
-fn finished(table: usize, lower: &str, upper: &str, point: Position) -> FinishedRange {
+pub fn finished(table: usize, lower: &str, upper: &str, point: Position) -> FinishedRange {
     FinishedRange {
         table: tables()[table].clone(),
         range: range(lower, upper),
@@ -38,7 +38,7 @@ fn finished(table: usize, lower: &str, upper: &str, point: Position) -> Finished
     }
 }
 
-fn split(offset: Offset, ranges: &[FinishedRange]) -> StreamSplit {
+pub fn split(offset: Offset, ranges: &[FinishedRange]) -> StreamSplit {
     StreamSplit {
         offset,
         end: None,
@@ -57,7 +57,7 @@ fn open(log: &ScriptedLog, ranges: &[FinishedRange]) -> Stream {
     open_with(log, &split(offset(), ranges), settings(100)).unwrap()
 }
 
-fn log(events: Vec<LogEvent>) -> ScriptedLog {
+pub fn log(events: Vec<LogEvent>) -> ScriptedLog {
     let log = ScriptedLog::at(cut(100, 0));
     for event in events {
         let position = match &event {
@@ -74,15 +74,15 @@ fn log(events: Vec<LogEvent>) -> ScriptedLog {
     log
 }
 
-type Out = (RowKind, String);
+pub type Out = (RowKind, String);
 
-fn out(batch: &Batch) -> Vec<Out> {
+pub fn out(batch: &Batch) -> Vec<Out> {
     let text = |row| String::from_utf8_lossy(batch.row(row)).into_owned();
     (0..batch.row_count()).map(|row| (batch.kind(row), text(row))).collect()
 }
 
 /// Everything that the log gives now.
-fn drain(stream: &mut Stream) -> Vec<Out> {
+pub fn drain(stream: &mut Stream) -> Vec<Out> {
     let mut rows = Vec::new();
     let mut batch = Batch::default();
     while let Step::Batch = stream.read(&mut batch).unwrap() {
@@ -406,6 +406,8 @@ fn a_bounded_stream_ends_at_its_end_and_sends_nothing_behind_it() {
         105,
     );
     let mut stream = open_with(&half, &bounded(cut(105, 0)), settings(100)).unwrap();
+    // Whether the first fragment is the last of which something goes out is not known yet.
+    assert!(matches!(stream.read(&mut Batch::default()).unwrap(), Step::Idle));
     assert_eq!(ends(&mut stream), rows(&[(Insert, "a:1"), (Insert, "b:1")]));
     // Not before.
     let idle = log(vec![]);

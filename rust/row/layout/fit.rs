@@ -33,6 +33,8 @@ pub(super) fn check_metadata(name: &str, kind: FlinkType, metadata: Metadata) ->
             text || matches!(kind, FlinkType::BigInt | FlinkType::Decimal { scale: 0, .. }),
             "BIGINT, DECIMAL(p, 0), STRING",
         ),
+        Metadata::Fragment => (matches!(kind, FlinkType::Int | FlinkType::BigInt), "INT, BIGINT"),
+        Metadata::LastFragment => (kind == FlinkType::Boolean, "BOOLEAN"),
     };
     if fits {
         return Ok(());

@@ -18,7 +18,11 @@ public enum RowMetadata {
   /** Where the transaction committed; NULL in rows of the snapshot. */
   SCN("scn", DataTypes.BIGINT().nullable()),
   /** The transaction; NULL in rows of the snapshot. */
-  TRANSACTION_ID("transaction_id", DataTypes.STRING().nullable());
+  TRANSACTION_ID("transaction_id", DataTypes.STRING().nullable()),
+  /** Which part of its transaction the row is in, from 1; NULL in rows of the snapshot. */
+  FRAGMENT("fragment", DataTypes.INT().nullable()),
+  /** Whether that is the transaction's last part; NULL in rows of the snapshot. */
+  LAST_FRAGMENT("last_fragment", DataTypes.BOOLEAN().nullable());
 
   private final String key;
   private final DataType dataType;

@@ -149,6 +149,32 @@ class ChangelogTest {
     }
   }
 
+  @Test
+  void aLargeTransactionComesInFragmentsOfWhichTheLastSaysSo() throws Exception {
+    String table =
+        "CREATE TABLE orders (ID BIGINT, transaction_id STRING METADATA VIRTUAL,"
+            + " fragment INT METADATA VIRTUAL, last_fragment BOOLEAN METADATA VIRTUAL,"
+            + " PRIMARY KEY (ID) NOT ENFORCED) ";
+    try (SqlJob job =
+        SqlJob.start(
+            table + standIn.with("transaction.fragment.rows", "10"),
+            "SELECT ID, transaction_id, fragment, last_fragment FROM orders")) {
+      List<Row> expected = new ArrayList<>();
+      for (long id = 1; id <= 3; id++) {
+        expected.add(Row.of(id, null, null, null));
+      }
+      assertEquals(expected, job.take(3));
+      statement.execute(
+          "INSERT INTO \"BIZ\".\"ORDERS\" (\"ID\") SELECT g FROM generate_series(11, 35) g");
+      String xid = Long.toString(xidOf(11));
+      expected.clear();
+      for (int nth = 0; nth < 25; nth++) {
+        expected.add(Row.of(11L + nth, xid, nth / 10 + 1, nth >= 20));
+      }
+      assertEquals(expected, job.take(25));
+    }
+  }
+
   /**
    * Runs a transaction and compares its rows, and their metadata with what the server says of it.
    */
