@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::catalog::Table;
 use crate::catalog::change::ChangeKind;
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::logminer::faults::OnFault;
+use crate::log::OnFault;
 use crate::log::{Change, Figures, Fragment, LogEvent, LogReader, Progress, SchemaEvent, TransactionHead};
 use crate::offset::{Offset, Partial};
 use crate::position::{Place, Position, Scn};

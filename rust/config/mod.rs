@@ -21,7 +21,7 @@ use crate::config::values::Options;
 use crate::dialect::slots::parse_lsn;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::LogStart;
-use crate::log::logminer::faults::OnFault;
+use crate::log::OnFault;
 use crate::odbc::Secret;
 use crate::position::Scn;
 use crate::row::codec::{Form, OnValueError};

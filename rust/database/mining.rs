@@ -11,7 +11,7 @@ use crate::dialect::Endpoint;
 use crate::dialect::mining::Mining;
 use crate::enumerator::survey::{Survey, Surveyor};
 use crate::error::Result;
-use crate::log::logminer::faults::OnFault;
+use crate::log::OnFault;
 use crate::log::logminer::opener::LogMiner;
 use crate::log::logminer::reader::Settings;
 use crate::log::spill::Spilling;

@@ -155,6 +155,16 @@ pub struct Progress {
     pub complete_to: Option<Scn>,
 }
 
+/// What to do about a fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFault {
+    /// Fail the job.
+    #[default]
+    Fail,
+    /// Go on without the record, count it and warn.
+    Skip,
+}
+
 /// Where a fragment ends, whichever comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentLimit {

@@ -7,8 +7,8 @@ use crossbeam_channel::{Receiver, Sender, select};
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::OnFault;
 use crate::log::Patience;
-use crate::log::logminer::faults::OnFault;
 use crate::reader::capture::{Capture, Connector};
 use crate::reader::delivery::Delivery;
 use crate::reader::leaving::Leaving;

@@ -68,7 +68,7 @@ impl Running {
         let settings = StreamSettings {
             batch,
             on_truncate: OnTruncate::Fail,
-            on_mismatch: tidemark::log::logminer::faults::OnFault::Fail,
+            on_mismatch: tidemark::log::OnFault::Fail,
         };
         let judges_once = fault == Fault::KeyChangeJudgedOnce;
         let codec = Arc::new(ModelCodec { judges_once });

@@ -1,7 +1,8 @@
 //! Rows of the view that nobody can read: an error that says which, or passed over and counted; what follows is right.
 
 use tidemark::error::ErrorKind;
-use tidemark::log::logminer::faults::{OnFault, Skipped};
+use tidemark::log::OnFault;
+use tidemark::log::logminer::faults::Skipped;
 use tidemark::log::logminer::reader::Settings;
 
 use crate::scripted_log::{Line, ScriptedLog};

@@ -2,7 +2,7 @@
 
 use tidemark::error::ErrorKind;
 use tidemark::log::LogReader;
-use tidemark::log::logminer::faults::OnFault;
+use tidemark::log::OnFault;
 
 use crate::slots::{PLUGINS, Read, Slot, failure, now, psql, read_to};
 use crate::warnings;

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use tidemark::catalog::load;
 use tidemark::error::Error;
+use tidemark::log::OnFault;
 use tidemark::log::captured::CapturedTable;
 use tidemark::log::decoding::control::Connect;
 use tidemark::log::decoding::reader::{Settings, SlotReader};
 use tidemark::log::decoding::session::SlotSettings;
 use tidemark::log::decoding::slot;
-use tidemark::log::logminer::faults::OnFault;
 use tidemark::log::{FragmentLimit, LogEvent, LogReader, Opening, Patience};
 use tidemark::odbc::Connection;
 use tidemark::position::{Lsn, Position, Scn};

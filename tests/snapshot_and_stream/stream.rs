@@ -21,7 +21,7 @@ pub fn settings(rows: usize) -> StreamSettings {
     StreamSettings {
         batch: BatchLimit { rows, bytes: 1000 },
         on_truncate: OnTruncate::Fail,
-        on_mismatch: tidemark::log::logminer::faults::OnFault::Fail,
+        on_mismatch: tidemark::log::OnFault::Fail,
     }
 }
 

@@ -320,7 +320,7 @@ fn stream(log: &ScriptedLog, ranges: &[FinishedRange], completion: Completion) -
     let settings = StreamSettings {
         batch: BatchLimit { rows: 2, bytes: 1000 },
         on_truncate: OnTruncate::Fail,
-        on_mismatch: tidemark::log::logminer::faults::OnFault::Fail,
+        on_mismatch: tidemark::log::OnFault::Fail,
     };
     Stream::open(Box::new(log.clone()), Arc::new(Docs), tables(), &split, settings)
         .unwrap()

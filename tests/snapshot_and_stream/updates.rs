@@ -78,7 +78,7 @@ fn open(updates: Updates, offset: Offset, ranges: &[FinishedRange], events: Vec<
     let settings = StreamSettings {
         batch: BatchLimit { rows: 100, bytes: 1000 },
         on_truncate: OnTruncate::Fail,
-        on_mismatch: tidemark::log::logminer::faults::OnFault::Fail,
+        on_mismatch: tidemark::log::OnFault::Fail,
     };
     Stream::open(Box::new(log), Arc::new(Numbered(updates)), tables(), &split, settings).unwrap()
 }

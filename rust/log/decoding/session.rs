@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::dialect::slots::{Slots, Statements, lsn};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::OnFault;
 use crate::log::Patience;
 use crate::log::decoding::control::{Connect, Control};
 use crate::log::decoding::fetching::{Calls, Fetching};
 use crate::log::decoding::plugin::{AnyPlugin, Plugin};
 use crate::log::decoding::slot;
-use crate::log::logminer::faults::OnFault;
 use crate::odbc::Connection;
 use crate::position::Lsn;
 use crate::split::TableName;

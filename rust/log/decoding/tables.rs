@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::catalog::Table;
 use crate::dialect::slots::Relation as Sought;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::OnFault;
 use crate::log::captured::{CapturedTable, Selection};
 use crate::log::decoding::layout::{Described, Layout};
 use crate::log::decoding::plugin::{Cell, Relation, RelationColumn, Row, TableRef};
@@ -18,7 +19,6 @@ use crate::log::decoding::session::SlotSettings;
 use crate::log::decoding::shapes::{Dictionary, Shape, Shapes};
 use crate::log::decoding::tables::unknown::Told;
 use crate::log::decoding::test_decoding::{split_name, unquoted};
-use crate::log::logminer::faults::OnFault;
 use crate::split::{Partition, TableName};
 
 /// A captured table, or a partition of one, as the dictionary has it now.

@@ -2,16 +2,7 @@
 
 use crate::dialect::mining::Operation;
 use crate::error::{Error, ErrorKind, Result};
-
-/// What to do about a fault.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnFault {
-    /// Fail the job.
-    #[default]
-    Fail,
-    /// Go on without the record, count it and warn.
-    Skip,
-}
+use crate::log::OnFault;
 
 /// The STATUS of a record that its dictionary no longer fits.
 pub const STATUS_DICTIONARY: i32 = 2;

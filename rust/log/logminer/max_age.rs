@@ -6,7 +6,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::logminer::faults::{Faults, OnFault};
+use crate::log::OnFault;
+use crate::log::logminer::faults::Faults;
 use crate::log::logminer::source::LogSource;
 use crate::log::transactions::{Overdue, Transactions};
 use crate::position::{Scn, Xid};

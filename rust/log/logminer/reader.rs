@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::OnFault;
 use crate::log::logminer::ahead::{self, Ahead};
 use crate::log::logminer::archives::Archives;
 use crate::log::logminer::changes::{CapturedTable, Decoder, Selection};
 use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
 use crate::log::logminer::delivery::{Delivery, FragmentLimit};
 use crate::log::logminer::dictionary::Dictionary;
-use crate::log::logminer::faults::{Faults, OnFault, Skipped};
+use crate::log::logminer::faults::{Faults, Skipped};
 use crate::log::logminer::max_age::MaxAge;
 use crate::log::logminer::mine_back;
 use crate::log::logminer::missing::{self, Missing};

@@ -2,10 +2,10 @@
 
 use crate::dialect::slots::Relation as Sought;
 use crate::error::{ErrorKind, Result};
+use crate::log::OnFault;
 use crate::log::decoding::plugin::{Cell, Relation, Row};
 use crate::log::decoding::tables::{Asked, Known, Name, Tables};
 use crate::log::decoding::test_decoding::unquoted;
-use crate::log::logminer::faults::OnFault;
 
 /// Whether it is known whose rows they are.
 pub(super) enum Told<T> {
