@@ -40,7 +40,7 @@ pub trait Slots: Dialect {
         [
             "SET logical_decoding_work_mem = '16MB'",
             // A call's rows are sorted and kept: most calls' fit, and none needs a file.
-            "SET work_mem = '32MB'",
+            "SET work_mem = '64MB'",
             // What is sorted is grouped as it comes; tables in memory would be filled for nothing.
             "SET enable_hashagg = off",
         ]
