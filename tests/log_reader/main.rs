@@ -8,6 +8,7 @@ mod plain_table;
 mod random;
 #[path = "../support/scripted_log.rs"]
 mod scripted_log;
+mod slow;
 mod spill;
 mod unreadable;
 #[allow(dead_code)]

@@ -121,6 +121,8 @@ pub struct Script {
     pub copies: Vec<(String, usize)>,
     /// The file that could not be opened.
     pub refused: Option<String>,
+    /// A call for files of more bytes takes too long, in the middle of its rows.
+    pub slow: Option<u64>,
     /// The server's settings are wrong.
     pub unlogged: bool,
     /// How often the settings were looked at.
@@ -161,6 +163,7 @@ impl ScriptedLog {
             unlisted: Vec::new(),
             copies: Vec::new(),
             refused: None,
+            slow: None,
             unlogged: false,
             setups: 0,
             times: Vec::new(),
@@ -321,12 +324,13 @@ impl LogSource for ScriptedLog {
     }
 
     fn mine(&mut self, call: &MiningCall<'_>, row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>) -> Result<()> {
-        let rows = {
+        let bytes: u64 = call.files.iter().map(|file| file.bytes).sum();
+        let (rows, slow) = {
             let mut script = self.script();
             script
                 .calls
                 .push(call.files.iter().map(|file| file.path.clone()).collect());
-            script.bytes.push(call.files.iter().map(|file| file.bytes).sum());
+            script.bytes.push(bytes);
             let mut paths = call.files.iter().map(|file| &file.path);
             let lost = paths.find(|path| script.lost.contains(path)).cloned();
             script.refused.clone_from(&lost);
@@ -340,9 +344,11 @@ impl LogSource for ScriptedLog {
                 }
                 .into());
             }
-            script.rows(call.files, call.from.0)
+            let rows = script.rows(call.files, call.from.0);
+            (rows, script.slow.is_some_and(|slow| bytes > slow))
         };
-        for line in rows {
+        let come = if slow { rows.len() / 2 } else { rows.len() };
+        for line in &rows[..come] {
             row(&ContentsRow {
                 scn: Scn(line.scn),
                 xid: Xid(line.xid),
@@ -362,7 +368,10 @@ impl LogSource for ScriptedLog {
                 time: Some(line.time.as_bytes()),
             })?;
         }
-        Ok(())
+        match slow {
+            true => Err(ErrorKind::Timeout { seconds: 1 }.into()),
+            false => Ok(()),
+        }
     }
 
     fn versions(&mut self, _: &[u64]) -> Result<Option<Vec<TableVersion>>> {

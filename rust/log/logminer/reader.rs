@@ -14,7 +14,7 @@ use crate::log::logminer::changes::{CapturedTable, Decoder, Selection};
 use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
 use crate::log::logminer::delivery::{Delivery, FragmentLimit};
 use crate::log::logminer::dictionary::Dictionary;
-use crate::log::logminer::faults::{Faults, Skipped};
+use crate::log::logminer::faults::{Faults, Skipped, took_too_long};
 use crate::log::logminer::max_age::MaxAge;
 use crate::log::logminer::mine_back;
 use crate::log::logminer::missing::{self, Missing};
@@ -266,6 +266,15 @@ impl<S: LogSource> LogMinerReader<S> {
                 }
                 Err(error) => error.doing("mining the log").at(format!("scn {}", window.from)),
             };
+            if took_too_long(&error) && self.windows.narrow(&window) {
+                log::warn!(
+                    "the log is mined in smaller windows than one of {} files: {error}",
+                    window.files.len()
+                );
+                self.transactions.forget_call()?;
+                self.faults.skipped = skipped;
+                continue;
+            }
             let Some(file) = self.source.missing_file(&error).filter(|_| contents.rows() == 0) else {
                 return Err(error);
             };
@@ -464,6 +473,14 @@ impl<S: LogSource> LogMinerReader<S> {
                 let error = error
                     .doing("looking ahead in the log for statements")
                     .at(format!("scn {}", window.from));
+                if took_too_long(&error) && ahead.windows.narrow(&window) {
+                    log::warn!(
+                        "the log is looked at in smaller windows than one of {} files: {error}",
+                        window.files.len()
+                    );
+                    self.ahead = Some(ahead);
+                    return Ok(true);
+                }
                 let Some(file) = self.source.missing_file(&error) else {
                     return Err(error);
                 };

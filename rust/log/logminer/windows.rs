@@ -38,7 +38,9 @@ impl Window {
 pub struct Windows {
     at: Scn,
     had: HashMap<Identity, u32>,
+    /// Bytes of the files of the next window, and of any window at most.
     bytes: u64,
+    most: u64,
     last: Vec<Archive>,
 }
 
@@ -64,6 +66,7 @@ impl Windows {
             at,
             had: HashMap::new(),
             bytes,
+            most: bytes,
             last: Vec::new(),
         }
     }
@@ -87,13 +90,10 @@ impl Windows {
             },
         };
         let mut size = 0;
-        // The upper bound never moves back: what was mined once is mined again, as long as its files are needed.
-        let reached = self.last.last().map(|file| (file.previous, file.first, file.sequence));
         let mut count = 0;
         for file in kept {
             size += file.bytes;
-            let inside = reached.is_some_and(|reached| (file.previous, file.first, file.sequence) <= reached);
-            if count > 0 && size > self.bytes && !inside {
+            if count > 0 && size > self.bytes && !self.was_reached(file) {
                 break;
             }
             count += 1;
@@ -112,6 +112,22 @@ impl Windows {
             end,
             passes,
         }))
+    }
+
+    /// The upper bound never moves back: what was mined once is mined again, as long as its files are needed.
+    fn was_reached(&self, file: &Archive) -> bool {
+        let place = |file: &Archive| (file.previous, file.first, file.sequence);
+        self.last.last().is_some_and(|last| place(file) <= place(last))
+    }
+
+    /// A window could not be read in the time that a call has: the next one has half its bytes; those behind it have more again.
+    /// `false` if it has no file that could be left to the next one.
+    pub fn narrow(&mut self, window: &Window) -> bool {
+        let needed = window.files.iter().filter(|file| self.was_reached(file)).count();
+        // The files of the window before alone have nothing new.
+        let least = needed + usize::from(needed == self.last.len());
+        self.bytes = window.files.iter().map(|file| file.bytes).sum::<u64>() / 2;
+        window.files.len() > least.max(1)
     }
 
     /// Begins to sift the rows of a window.
@@ -150,6 +166,8 @@ impl Windows {
             ))
             .into());
         }
+        // Slowly: a window that is too large costs the time of a call.
+        self.bytes = (self.bytes + self.bytes / 8 + 1).min(self.most);
         self.last.clone_from(&window.files);
         if sieve.highest > self.at {
             self.at = sieve.highest;
