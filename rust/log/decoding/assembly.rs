@@ -7,6 +7,7 @@ use crate::catalog::Table;
 use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::decoding::block::SlotRow;
+use crate::log::decoding::control::LogEnd;
 use crate::log::decoding::ddl_table::Record;
 use crate::log::decoding::layout::Kind;
 use crate::log::decoding::plugin::{AnyPlugin, Begin, Event, Plugin, Row, TableRef};
@@ -22,29 +23,19 @@ pub(super) struct Call {
     pub(super) flushed: u64,
     /// The newest transaction then.
     pub(super) newest: Xid,
-    /// How many rows were asked for.
-    pub(super) limit: u64,
-    /// How many came.
-    pub(super) rows: u64,
-    /// Their bytes.
+    /// Bytes of the rows that came.
     pub(super) bytes: u64,
     /// Where the transactions of the call end and when they committed, for plugins that say so at the end only.
     ends: VecDeque<(u64, i64)>,
 }
 
 impl Call {
-    pub(super) fn new(flushed: u64, newest: Xid, limit: u64) -> Self {
+    pub(super) fn new(end: LogEnd) -> Self {
         Call {
-            flushed,
-            newest,
-            limit,
+            flushed: end.flushed,
+            newest: end.newest,
             ..Call::default()
         }
-    }
-
-    /// Whether it ended because there was nothing more.
-    pub(super) fn is_complete(&self) -> bool {
-        self.rows < self.limit
     }
 }
 
@@ -140,7 +131,6 @@ impl Assembly {
                 call.ends.push_back((slot_row.lsn, commit.micros.unwrap_or(0)));
             }
         } else {
-            call.rows += 1;
             call.bytes += slot_row.data.len() as u64;
             self.apply(event, &row, slot_row, call, asked, out)?;
         }

@@ -46,8 +46,12 @@ pub(super) enum Said {
     Call(CallMade),
     /// Rows.
     Rows(Block),
-    /// The call's last row came. The next call is made without being asked for if there may be more.
-    Ended,
+    /// The call's last row came. If it brought as many changes as it asked for there may be more, and the next call is made
+    /// without being asked for.
+    Ended {
+        /// It did.
+        is_full: bool,
+    },
     /// The connection is of no use any more.
     Failed(Error),
 }
@@ -57,8 +61,6 @@ pub(super) enum Said {
 pub(super) struct CallMade {
     /// The log's end before it.
     pub(super) end: LogEnd,
-    /// For how many changes it asked.
-    pub(super) limit: u64,
     /// How long the server took for it.
     pub(super) took: Duration,
 }
@@ -220,6 +222,7 @@ impl Fetcher {
                 return Ok(());
             };
             let is_full = brought.rows >= limit;
+            let _ = self.says.send(Said::Ended { is_full });
             if let Some(average) = brought.bytes.checked_div(brought.rows) {
                 let most = (CALL_BYTES / (average + 1)).clamp(
                     LEAST_CHANGES.min(self.calls.first),
@@ -242,7 +245,7 @@ impl Fetcher {
         self.connection
             .execute(&format!("DECLARE {CURSOR} CURSOR WITH HOLD FOR {}", query.sql))?;
         let took = began.elapsed();
-        let _ = self.says.send(Said::Call(CallMade { end, limit, took }));
+        let _ = self.says.send(Said::Call(CallMade { end, took }));
         let mut brought = Brought::default();
         let mut blocks = FIRST_BLOCKS;
         loop {
@@ -271,7 +274,6 @@ impl Fetcher {
             blocks = (FETCH_BYTES / largest).clamp(1, FETCH_BLOCKS.min(2 * blocks));
         }
         self.connection.execute(&format!("CLOSE {CURSOR}"))?;
-        let _ = self.says.send(Said::Ended);
         Ok(Some(brought))
     }
 }

@@ -183,7 +183,7 @@ impl SlotReader {
         match session.next() {
             Said::Call(made) => self.called(made).map_err(Failure::Reader)?,
             Said::Rows(block) => self.take(block).map_err(Failure::Reader)?,
-            Said::Ended => self.end_call(),
+            Said::Ended { is_full } => self.end_call(is_full),
             Said::Failed(error) => return Err(Failure::Session(error.doing("reading the slot"))),
         }
         Ok(Step::Made)
@@ -210,7 +210,7 @@ impl SlotReader {
     /// A call was made.
     fn called(&mut self, made: CallMade) -> Result<()> {
         self.calls += 1;
-        self.call = Call::new(made.end.flushed, made.end.newest, made.limit);
+        self.call = Call::new(made.end);
         self.rests_until = Some(Instant::now() + made.took.min(LONGEST_REST));
         self.look(made.end)
     }
@@ -247,11 +247,11 @@ impl SlotReader {
         Ok(())
     }
 
-    fn end_call(&mut self) {
+    fn end_call(&mut self, is_full: bool) {
         self.failures = 0;
         self.patience = 1;
         self.bytes += self.call.bytes;
-        if !self.call.is_complete() {
+        if is_full {
             self.rests_until = None;
         } else {
             self.is_reading = false;
