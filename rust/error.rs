@@ -273,6 +273,11 @@ impl Error {
         self
     }
 
+    /// Whether a call took longer than a call may.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.kind(), ErrorKind::Timeout { .. })
+    }
+
     /// Whether restarting from the last checkpoint can help. Everything else must reach Flink as an error that
     /// suppresses restarts.
     pub fn is_retryable(&self) -> bool {

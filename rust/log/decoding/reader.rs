@@ -169,9 +169,9 @@ impl SlotReader {
 
     fn step(&mut self) -> std::result::Result<Step, Failure> {
         if self.session.is_none() {
-            self.open_session().map_err(|error| match error.kind() {
-                ErrorKind::Timeout { .. } => Failure::Session(error),
-                _ => Failure::Reader(error),
+            self.open_session().map_err(|error| match error.is_timeout() {
+                true => Failure::Session(error),
+                false => Failure::Reader(error),
             })?;
         }
         let Some((session, _)) = &self.session else {
@@ -266,7 +266,7 @@ impl SlotReader {
     /// A call took too long: the next one may take longer. A transaction comes whole or not at all, so that one
     /// that takes longer than `socket.timeout` would never come else.
     fn wait_longer(&mut self, error: Error) -> Result<()> {
-        if !matches!(error.kind(), ErrorKind::Timeout { .. }) || self.patience >= MOST_PATIENCE {
+        if !error.is_timeout() || self.patience >= MOST_PATIENCE {
             return Err(error);
         }
         self.session = None;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::logminer::source::Archive;
+use crate::log::logminer::source::{Archive, bytes};
 use crate::position::Scn;
 
 /// The archived files of a log at one moment: in log order, each once.
@@ -135,10 +135,6 @@ impl Archives {
         }
         .into()
     }
-}
-
-fn bytes(files: &[Archive]) -> u64 {
-    files.iter().map(|file| file.bytes).sum()
 }
 
 fn hole(before: &Archive, after: &Archive) -> String {

@@ -87,7 +87,3 @@ impl Faults {
         }
     }
 }
-/// Whether a call took longer than a call may.
-pub(super) fn took_too_long(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Timeout { .. })
-}

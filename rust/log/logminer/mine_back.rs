@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::error::{ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
 use crate::log::logminer::contents::{Bound, Contents, TableIndex};
-use crate::log::logminer::faults::{Faults, took_too_long};
-use crate::log::logminer::source::{Archive, LogSource, Mined, MiningCall};
+use crate::log::logminer::faults::Faults;
+use crate::log::logminer::source::{self, Archive, LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::Windows;
 use crate::log::spill::Spilling;
 use crate::log::transactions::{Transaction, Transactions};
@@ -51,12 +51,12 @@ impl Search<'_> {
             let archives = Archives::avoiding(source.archives()?, self.unreadable);
             let (files, from) = window(&archives, before, bytes, self.before)?;
             let earlier = match self.mine(source, &files, from, before) {
-                Err(error) if took_too_long(&error) && files.len() > 1 => {
+                Err(error) if error.is_timeout() && files.len() > 1 => {
                     log::warn!(
                         "the log is mined back in smaller windows than one of {} files: {error}",
                         files.len()
                     );
-                    bytes = files.iter().map(|file| file.bytes).sum::<u64>() / 2;
+                    bytes = source::bytes(&files) / 2;
                     continue;
                 }
                 mined => mined?,

@@ -14,7 +14,7 @@ use crate::log::logminer::changes::{CapturedTable, Decoder, Selection};
 use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
 use crate::log::logminer::delivery::{Delivery, FragmentLimit};
 use crate::log::logminer::dictionary::Dictionary;
-use crate::log::logminer::faults::{Faults, Skipped, took_too_long};
+use crate::log::logminer::faults::{Faults, Skipped};
 use crate::log::logminer::max_age::MaxAge;
 use crate::log::logminer::mine_back;
 use crate::log::logminer::missing::{self, Missing};
@@ -266,7 +266,7 @@ impl<S: LogSource> LogMinerReader<S> {
                 }
                 Err(error) => error.doing("mining the log").at(format!("scn {}", window.from)),
             };
-            if took_too_long(&error) && self.windows.narrow(&window) {
+            if error.is_timeout() && self.windows.narrow(&window) {
                 log::warn!(
                     "the log is mined in smaller windows than one of {} files: {error}",
                     window.files.len()
@@ -473,7 +473,7 @@ impl<S: LogSource> LogMinerReader<S> {
                 let error = error
                     .doing("looking ahead in the log for statements")
                     .at(format!("scn {}", window.from));
-                if took_too_long(&error) && ahead.windows.narrow(&window) {
+                if error.is_timeout() && ahead.windows.narrow(&window) {
                     log::warn!(
                         "the log is looked at in smaller windows than one of {} files: {error}",
                         window.files.len()

@@ -120,9 +120,14 @@ impl Mined {
         row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>,
     ) -> Result<()> {
         self.calls += 1;
-        self.bytes += call.files.iter().map(|file| file.bytes).sum::<u64>();
+        self.bytes += bytes(call.files);
         source.mine(call, row)
     }
+}
+
+/// Bytes of files.
+pub(super) fn bytes(files: &[Archive]) -> u64 {
+    files.iter().map(|file| file.bytes).sum()
 }
 
 /// A database with LogMiner. One connection is enough: no cursor is open between two calls.

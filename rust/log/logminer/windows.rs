@@ -9,7 +9,7 @@ use crate::dialect::mining::Operation;
 use crate::error::{ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
 use crate::log::logminer::contents::{commits, is_bound};
-use crate::log::logminer::source::Archive;
+use crate::log::logminer::source::{self, Archive};
 use crate::position::{RecordSet, Scn, Xid};
 
 /// What one mining call reads.
@@ -126,7 +126,7 @@ impl Windows {
         let needed = window.files.iter().filter(|file| self.was_reached(file)).count();
         // The files of the window before alone have nothing new.
         let least = needed + usize::from(needed == self.last.len());
-        self.bytes = window.files.iter().map(|file| file.bytes).sum::<u64>() / 2;
+        self.bytes = source::bytes(&window.files) / 2;
         window.files.len() > least.max(1)
     }
 
