@@ -2,7 +2,7 @@
 //!
 //! A file holds blocks of records as frames with checksums ([`frame`]) and lies in a folder of this process
 //! ([`rooms`]). It is written at its end alone, cut back where a mining call is taken back, read in order by a position,
-//! and gone when the transaction is.
+//! and gone when the transaction is. Where a folder is full the transaction goes on in a file in another one.
 
 pub(crate) mod frame;
 pub(crate) mod merge;
@@ -79,6 +79,11 @@ impl Spilling {
         }
     }
 
+    /// Counts a transaction that has a file from now on.
+    pub(super) fn count_transaction(&self) {
+        self.transactions.fetch_add(1, Relaxed);
+    }
+
     /// What open transactions may take. The rest is for what ends: its frames as they are read, what it has undone.
     pub(super) fn limit(&self) -> usize {
         self.budget - self.rest()
@@ -100,7 +105,7 @@ impl Spilling {
     }
 }
 
-/// The file of one transaction. It is gone with this.
+/// A file of one transaction. It is gone with this.
 #[derive(Debug)]
 pub(crate) struct SpillFile {
     spilling: Arc<Spilling>,
@@ -112,39 +117,43 @@ pub(crate) struct SpillFile {
 }
 
 impl SpillFile {
-    /// An empty file for a transaction, in the next of the folders that takes one.
+    /// A file that begins with a block of a transaction, in the next of the folders that takes it, but not in `full`.
     ///
     /// # Errors
-    /// `Spill` if none does.
-    pub(crate) fn create(spilling: &Arc<Spilling>, xid: Xid) -> Result<Self> {
+    /// `Spill` if none does: what the last one said, `None` where there is no other.
+    fn begin(
+        spilling: &Arc<Spilling>,
+        xid: Xid,
+        block: &Block,
+        full: Option<&Arc<Room>>,
+    ) -> std::result::Result<Self, Option<Error>> {
         let mut refused = None;
         for _ in 0..spilling.rooms.count() {
-            let room = match spilling.rooms.next() {
-                Ok(room) => room,
-                Err((directory, error)) => {
-                    refused = Some((directory, error));
-                    continue;
-                }
+            let made = match spilling.rooms.next() {
+                Ok(room) if full.is_some_and(|full| Arc::ptr_eq(full, &room)) => continue,
+                Ok(room) => SpillFile::make(spilling, room, xid),
+                Err((directory, error)) => Err(refuse(&directory, xid, &format!("a file cannot be made: {error}"))),
             };
-            let path = room.file(xid);
-            let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-            match made {
-                Ok(_) => {
-                    spilling.transactions.fetch_add(1, Relaxed);
-                    return Ok(SpillFile {
-                        spilling: spilling.clone(),
-                        room,
-                        path,
-                        xid,
-                        frames: Vec::new(),
-                        length: 0,
-                    });
-                }
-                Err(error) => refused = Some((room.path().to_path_buf(), error)),
+            match made.and_then(|mut file| file.append(block).map(|()| file)) {
+                Ok(file) => return Ok(file),
+                Err(error) => refused = Some(error),
             }
         }
-        let (directory, error) = refused.unwrap_or_else(|| (PathBuf::new(), std::io::ErrorKind::NotFound.into()));
-        Err(refuse(&directory, xid, &format!("a file cannot be made: {error}")))
+        Err(refused)
+    }
+
+    fn make(spilling: &Arc<Spilling>, room: Arc<Room>, xid: Xid) -> Result<Self> {
+        let path = room.file(xid);
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+        made.map_err(|error| refuse(room.path(), xid, &format!("a file cannot be made: {error}")))?;
+        Ok(SpillFile {
+            spilling: spilling.clone(),
+            room,
+            path,
+            xid,
+            frames: Vec::new(),
+            length: 0,
+        })
     }
 
     /// The frames, in the order in which they were written.
@@ -152,15 +161,11 @@ impl SpillFile {
         &self.frames
     }
 
-    pub(crate) fn xid(&self) -> Xid {
-        self.xid
-    }
-
     /// Appends a block as a frame.
     ///
     /// # Errors
     /// `Spill`.
-    pub(crate) fn append(&mut self, block: &Block) -> Result<()> {
+    fn append(&mut self, block: &Block) -> Result<()> {
         let (frame, heads) = frame::write(block, self.length);
         let write = || -> std::io::Result<()> {
             let file = OpenOptions::new().write(true).open(&self.path)?;
@@ -219,6 +224,32 @@ impl Drop for SpillFile {
                 self.path.display()
             );
         }
+    }
+}
+
+/// Appends a block to the last of a transaction's files or, where its folder takes no more, goes on with another file in
+/// another folder.
+///
+/// # Errors
+/// `Spill` if no folder takes it: what the first one said.
+pub(crate) fn append(files: &mut Vec<SpillFile>, spilling: &Arc<Spilling>, xid: Xid, block: &Block) -> Result<()> {
+    let refused = match files.last_mut().map(|last| last.append(block)) {
+        Some(Ok(())) => return Ok(()),
+        Some(Err(error)) => Some(error),
+        None => None,
+    };
+    let full = files.last().map(|last| &last.room);
+    match SpillFile::begin(spilling, xid, block, full) {
+        Ok(file) => {
+            if let Some(error) = refused {
+                log::warn!("the transaction goes on in '{}': {error}", file.path.display());
+            }
+            files.push(file);
+            Ok(())
+        }
+        Err(error) => Err(refused
+            .or(error)
+            .unwrap_or_else(|| refuse(Path::new(""), xid, "there is none"))),
     }
 }
 

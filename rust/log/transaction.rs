@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::{ErrorKind, Result};
 use crate::log::records::{Action, Block, Incoming, Record};
 use crate::log::spill::frame::Frame;
-use crate::log::spill::{OpenFile, SpillFile, Spilling, Want, merge};
+use crate::log::spill::{self, OpenFile, SpillFile, Spilling, Want, merge};
 use crate::log::undo::{self, Form, Step, Steps, Undone};
 use crate::position::{Scn, Xid};
 
@@ -266,25 +266,21 @@ impl Transaction {
         };
         self.close();
         self.current = rest;
-        let mut file = match self.files.pop() {
-            Some(file) => {
-                self.kept -= file.size();
-                file
-            }
-            None => SpillFile::create(&self.spilling, self.xid)?,
-        };
+        if self.files.is_empty() {
+            self.spilling.count_transaction();
+        }
+        self.kept -= sizes(&self.files);
         let mut written = Ok(());
         for block in std::mem::take(&mut self.full) {
             self.kept -= kept_size(&block);
             // After an error nothing of the transaction is used any more.
-            written = written.and_then(|()| self.write(block, &mut file));
+            written = written.and_then(|()| self.write(block));
         }
-        self.kept += file.size();
-        self.files.push(file);
+        self.kept += sizes(&self.files);
         written
     }
 
-    fn write(&mut self, mut block: Block, file: &mut SpillFile) -> Result<()> {
+    fn write(&mut self, mut block: Block) -> Result<()> {
         // What may be taken back must stand in frames of its own.
         let boundary = self.before.records.saturating_sub(self.spilled);
         let later = match usize::try_from(boundary) {
@@ -298,7 +294,7 @@ impl Transaction {
             for entry in block.entries() {
                 self.note(&entry.record, block.text(entry));
             }
-            file.append(&block)?;
+            spill::append(&mut self.files, &self.spilling, self.xid, &block)?;
             self.spilled += block.len() as u64;
             if self.spilled <= self.before.records {
                 self.before.statements = self.statements.len();
@@ -393,9 +389,9 @@ impl Transaction {
                 self.unfinished = false;
                 self.spill()?;
                 let files = std::mem::take(&mut self.files);
-                self.kept -= files.iter().map(SpillFile::size).sum::<usize>();
-                self.files = merge::sorted(files, &self.spilling)?;
-                self.kept += self.files.iter().map(SpillFile::size).sum::<usize>();
+                self.kept -= sizes(&files);
+                self.files = merge::sorted(files, &self.spilling, self.xid)?;
+                self.kept += sizes(&self.files);
             } else {
                 self.sort_held();
             }
@@ -446,6 +442,11 @@ impl Transaction {
             buffer: Vec::new(),
         }
     }
+}
+
+/// Memory that files take.
+fn sizes<'a>(files: impl IntoIterator<Item = &'a SpillFile>) -> usize {
+    files.into_iter().map(SpillFile::size).sum()
 }
 
 /// Memory of a block that is full.
@@ -500,8 +501,7 @@ impl Blocks {
     /// Memory that is taken.
     pub fn size(&self) -> usize {
         let held: usize = self.held.iter().map(Block::size).sum();
-        let files: usize = self.files.iter().map(SpillFile::size).sum();
-        held + files + self.buffer.capacity()
+        held + sizes(&self.files) + self.buffer.capacity()
     }
 
     /// Puts the next block in the place of the last one; `false` if there is none.

@@ -36,6 +36,8 @@ pub struct Plan {
 
 pub struct GeneratedLog {
     plan: Plan,
+    /// Done before each row of the large transaction, which is given.
+    pub before: Option<Box<dyn FnMut(u64) + Send>>,
     /// Records of all mining calls.
     pub records: u64,
 }
@@ -44,7 +46,11 @@ const TIME: &[u8] = b"2026-01-02 03:04:05.678901";
 
 impl GeneratedLog {
     pub fn new(plan: Plan) -> Self {
-        GeneratedLog { plan, records: 0 }
+        GeneratedLog {
+            plan,
+            before: None,
+            records: 0,
+        }
     }
 
     fn last(&self) -> u64 {
@@ -146,6 +152,9 @@ impl LogSource for GeneratedLog {
         };
         out.write(LARGE, 6, false, b"", b"")?;
         for id in 1..=plan.rows {
+            if let Some(before) = &mut self.before {
+                before(id);
+            }
             let redo = insert(id, &mut row_id);
             out.write(LARGE, 1, false, row_id.as_bytes(), redo.as_bytes())?;
             if id % plan.small_every == 0 {

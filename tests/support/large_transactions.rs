@@ -3,11 +3,12 @@
 #![allow(dead_code)]
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use tidemark::log::logminer::delivery::FragmentLimit;
 use tidemark::log::logminer::reader::{LogMinerReader, Settings};
 use tidemark::log::spill::{Spilled, Spilling};
-use tidemark::log::{LogEvent, LogReader, Opening};
+use tidemark::log::{Fragment, LogEvent, LogReader, Opening, Progress};
 use tidemark::position::{Position, Scn, Xid};
 use tidemark::row::value::Value;
 
@@ -26,11 +27,10 @@ pub struct Read {
     pub buffered: u64,
 }
 
-/// Reads the whole log under a budget.
-pub fn read(plan: Plan, memory: usize, folders: Vec<PathBuf>) -> Read {
-    let spilling = Spilling::new(memory, folders);
+/// A reader under a budget, opened at the log's beginning or where another one stood.
+pub fn open(log: GeneratedLog, spilling: Arc<Spilling>, from: Option<Progress>) -> LogMinerReader<GeneratedLog> {
     let settings = Settings {
-        spilling: spilling.clone(),
+        spilling,
         fragment: FragmentLimit {
             rows: 1_000,
             bytes: 1 << 20,
@@ -38,10 +38,26 @@ pub fn read(plan: Plan, memory: usize, folders: Vec<PathBuf>) -> Read {
         ..Settings::default()
     };
     let opening = Opening {
-        mine_from: Scn(0),
-        position: Position::before(Scn(0)),
+        mine_from: from.map_or(Scn(0), |from| from.next_scn),
+        position: from.map_or(Position::before(Scn(0)), |from| from.position),
     };
-    let mut reader = LogMinerReader::open(GeneratedLog::new(plan), vec![table(2000)], settings, opening).unwrap();
+    LogMinerReader::open(log, vec![table(2000)], settings, opening).unwrap()
+}
+
+/// The numbers of a fragment's rows.
+pub fn ids(fragment: &Fragment) -> impl Iterator<Item = u64> {
+    fragment.changes.rows.iter().map(|change| {
+        let Value::Number(id) = fragment.changes.values.get(change.after.unwrap(), 0) else {
+            panic!("no number")
+        };
+        std::str::from_utf8(id).unwrap().parse().unwrap()
+    })
+}
+
+/// Reads the whole log under a budget.
+pub fn read(plan: Plan, memory: usize, folders: Vec<PathBuf>) -> Read {
+    let spilling = Spilling::new(memory, folders);
+    let mut reader = open(GeneratedLog::new(plan), spilling.clone(), None);
     let mut out = Read::default();
     while let Some(event) = reader.poll().unwrap() {
         out.buffered = out.buffered.max(reader.figures().buffered_bytes);
@@ -51,12 +67,9 @@ pub fn read(plan: Plan, memory: usize, folders: Vec<PathBuf>) -> Read {
             continue;
         }
         out.fragments += 1;
-        for change in &fragment.changes.rows {
-            let Value::Number(id) = fragment.changes.values.get(change.after.unwrap(), 0) else {
-                panic!("no number")
-            };
+        for id in ids(&fragment) {
             out.large += 1;
-            assert_eq!(std::str::from_utf8(id).unwrap().parse::<u64>().unwrap(), out.large);
+            assert_eq!(id, out.large);
         }
     }
     out.spilled = spilling.figures();

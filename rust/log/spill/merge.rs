@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::log::records::Block;
 use crate::log::spill::frame::Frame;
-use crate::log::spill::{OpenFile, SpillFile, Spilling, Want};
-use crate::position::Scn;
+use crate::log::spill::{self, OpenFile, SpillFile, Spilling, Want};
+use crate::position::{Scn, Xid};
 
 /// How many runs are merged at once: each needs a frame in memory.
 const FAN_IN: usize = 8;
@@ -16,24 +16,25 @@ const FAN_IN: usize = 8;
 /// Frames that follow each other in log order.
 type Run = VecDeque<(usize, Frame)>;
 
-/// One file in log order; records of one scn stay as they came. Works in a few blocks of memory.
+/// Files in log order, one if a folder takes it whole; records of one scn stay as they came. Works in a few blocks of memory.
 ///
 /// # Errors
 /// `Spill`, `SpillCorrupt`.
-pub(crate) fn sorted(mut files: Vec<SpillFile>, spilling: &Arc<Spilling>) -> Result<Vec<SpillFile>> {
+pub(crate) fn sorted(mut files: Vec<SpillFile>, spilling: &Arc<Spilling>, xid: Xid) -> Result<Vec<SpillFile>> {
     loop {
         let runs = runs(&files);
         if runs.len() <= 1 {
             return Ok(files);
         }
         let opened: Vec<OpenFile> = files.iter().map(SpillFile::open).collect::<Result<_>>()?;
-        let mut merged = SpillFile::create(spilling, files[0].xid())?;
+        let mut merged = Vec::new();
         let mut runs = runs.into_iter().peekable();
         while runs.peek().is_some() {
             let few: Vec<Run> = runs.by_ref().take(FAN_IN).collect();
-            merge(few, &opened, &mut merged, spilling.block())?;
+            let mut write = |block: &Block| spill::append(&mut merged, spilling, xid, block);
+            merge(few, &opened, &mut write, spilling.block())?;
         }
-        files = vec![merged];
+        files = merged;
     }
 }
 
@@ -71,7 +72,7 @@ impl Cursor {
     }
 }
 
-fn merge(runs: Vec<Run>, files: &[OpenFile], out: &mut SpillFile, full: usize) -> Result<()> {
+fn merge(runs: Vec<Run>, files: &[OpenFile], write: &mut dyn FnMut(&Block) -> Result<()>, full: usize) -> Result<()> {
     let mut buffer = Vec::new();
     let mut block = Block::default();
     let cursor = |frames| Cursor {
@@ -95,12 +96,12 @@ fn merge(runs: Vec<Run>, files: &[OpenFile], out: &mut SpillFile, full: usize) -
         block.push_from(&cursor.block, &cursor.block.entries()[cursor.at]);
         cursor.at += 1;
         if block.used() >= full {
-            out.append(&block)?;
+            write(&block)?;
             block.clear();
         }
     }
     match block.is_empty() {
         true => Ok(()),
-        false => out.append(&block),
+        false => write(&block),
     }
 }
