@@ -48,11 +48,15 @@ CROSS JOIN LATERAL (
 CREATE UNLOGGED TABLE logminer.prepared AS TABLE logminer.mined WITH NO DATA;
 CREATE INDEX ON logminer.prepared ("SCN");
 
+-- What of it a session sees: from STARTSCN to ENDSCN, in the files that were added.
 CREATE FUNCTION logminer.served(OUT prepared boolean, OUT low bigint, OUT high bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, logminer AS $$
-  SELECT logminer.setting('serve') = 'prepared', (s ->> 'startscn')::bigint,
-         coalesce(nullif((s ->> 'endscn')::bigint, 0), 9223372036854775807)
-  FROM logminer.session_get() s
+  SELECT logminer.setting('serve') = 'prepared',
+         greatest((s ->> 'startscn')::bigint, f.first * logminer.segment_size() / logminer.granularity()),
+         least(nullif((s ->> 'endscn')::bigint, 0), ((f.last + 1) * logminer.segment_size() - 1) / logminer.granularity())
+  FROM logminer.session_get() s,
+       LATERAL (SELECT min((file ->> 'number')::bigint) AS first, max((file ->> 'number')::bigint) AS last
+                FROM jsonb_array_elements(s -> 'files') file) f
 $$;
 
 CREATE VIEW "SYS"."V$LOGMNR_CONTENTS" AS

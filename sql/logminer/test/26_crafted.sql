@@ -43,6 +43,8 @@ SELECT kit.check((SELECT array_agg(line ORDER BY n) FROM live) = (SELECT array_a
 SELECT "SCN" AS one FROM kit.mine(:low) WHERE "SQL_REDO" LIKE '%(250)' \gset
 SELECT kit.same((SELECT string_agg("SQL_REDO", '|') FROM kit.mine(:one, :one)), 'INSERT INTO "CRAFT"."T"("ID") VALUES(250)', 'windows');
 SELECT kit.same(kit.outcome('SELECT count(*) FROM "V$LOGMNR_CONTENTS"'), '[-2844] dbms_logmnr.start_logmnr() must be invoked before selecting from v$logmnr_contents', 'not started');
+INSERT INTO logminer.prepared ("SCN") VALUES (:low + 1000 * logminer.segment_size());
+SELECT kit.check(NOT EXISTS (SELECT FROM kit.mine(:low) WHERE "SCN" > :high), 'in a file that is not there');
 UPDATE logminer.setting SET value = 'log' WHERE name = 'serve';
 SELECT kit.check(count(*) > (SELECT count(*) FROM live), 'the log again') FROM kit.mine(:low);
 TRUNCATE logminer.prepared;
