@@ -88,17 +88,24 @@ impl Assigner {
         if self.settings.parallelism > 1 && self.provisional > 0 {
             return Ok(());
         }
-        let Some(&subtask) = self.registered.difference(&self.told).next() else {
+        let mut registered = self.registered.iter().copied();
+        let Some(subtask) = registered.find(|subtask| self.is_at_hand(*subtask)) else {
             return Ok(());
         };
         let split = Split::Stream(self.stream_split()?);
         self.stream = Some(StreamOut { subtask: Some(subtask) });
         actions.push(assign(subtask, split));
-        // Its own reader too, which ends no sooner.
-        for subtask in self.registered.clone() {
-            self.no_more_splits(subtask, actions);
-        }
+        self.end_splits(actions);
         Ok(())
+    }
+
+    /// Tells those who can be told that there are no more splits: the stream's own reader too, which ends no sooner.
+    pub(super) fn end_splits(&mut self, actions: &mut Vec<Action>) {
+        let untold: Vec<_> = self.registered.difference(&self.told).copied().collect();
+        for subtask in untold.into_iter().filter(|subtask| self.hearing.is_heard(*subtask)) {
+            self.told.insert(subtask);
+            actions.push(Action::NoMoreSplits { subtask });
+        }
     }
 
     pub(super) fn stream_split(&self) -> Result<StreamSplit> {
@@ -128,11 +135,5 @@ impl Assigner {
             partitions: self.partitions.clone(),
             offset,
         })
-    }
-
-    pub(super) fn no_more_splits(&mut self, subtask: u32, actions: &mut Vec<Action>) {
-        if self.told.insert(subtask) {
-            actions.push(Action::NoMoreSplits { subtask });
-        }
     }
 }

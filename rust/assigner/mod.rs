@@ -3,9 +3,11 @@
 //! Chunks go out on request, finished ranges come back as reports. A report is *provisional* until a checkpoint that
 //! holds it is complete, then *firm* for ever, which is acknowledged. When the ranges tile all tables and are firm,
 //! the gate opens: the one stream split goes out, and all readers are told that there are no more splits. Behind that
-//! a reader is sent nothing that it does not wait for, since it may have finished. Everything here is called from one thread, the coordinator's.
+//! a reader is sent nothing that it does not wait for, since it may have finished; nor behind a checkpoint's notice until it
+//! is heard of ([`hearing`]). Everything here is called from one thread, the coordinator's.
 
 mod gate;
+mod hearing;
 mod ranges;
 mod settings;
 mod table;
@@ -23,6 +25,7 @@ use crate::position::{Incarnation, Position, Scn};
 use crate::split::{
     AssignerState, Chunk, FinishedRange, Key, Partition, Plan, Split, TableName, ToEnumerator, ToReader,
 };
+use hearing::Hearing;
 use ranges::Provisional;
 use table::Table;
 
@@ -96,6 +99,7 @@ pub struct Assigner {
     told: BTreeSet<u32>,
     /// Told that there is none now, oldest first.
     waiting: VecDeque<u32>,
+    hearing: Hearing,
 }
 
 #[derive(Debug)]
@@ -130,6 +134,7 @@ impl Assigner {
             registered: BTreeSet::new(),
             told: BTreeSet::new(),
             waiting: VecDeque::new(),
+            hearing: Hearing::default(),
         }
     }
 
@@ -229,11 +234,10 @@ impl Assigner {
     pub fn register(&mut self, subtask: u32) -> Result<Vec<Action>> {
         let mut actions = Vec::new();
         self.registered.insert(subtask);
-        if self.stream.is_some() {
-            // The stream's own reader too: if it had finished before its reset, it comes back with nothing.
-            self.no_more_splits(subtask, &mut actions);
-        }
-        self.ask_gate(&mut actions)?;
+        self.hearing.heard_of(subtask);
+        // Where the stream is out its own reader is told too that there are no more splits: if it had finished before its
+        // reset, it comes back with nothing.
+        self.catch_up(&mut actions)?;
         Ok(actions)
     }
 
@@ -243,11 +247,18 @@ impl Assigner {
     /// `Protocol` where a report contradicts what is kept.
     pub fn event(&mut self, subtask: u32, event: ToEnumerator) -> Result<Vec<Action>> {
         let mut actions = Vec::new();
+        self.hearing.heard_of(subtask);
         match event {
             ToEnumerator::Request => self.request(subtask, &mut actions),
             ToEnumerator::Report(range) => self.report(subtask, range, &mut actions)?,
             ToEnumerator::Missing { have } => self.missing(subtask, have, &mut actions)?,
+            ToEnumerator::Completed { checkpoint } => {
+                // The coordinator's own notice may come later, or never.
+                self.make_firm(checkpoint);
+                self.hearing.heard_of(subtask);
+            }
         }
+        self.catch_up(&mut actions)?;
         Ok(actions)
     }
 
@@ -268,8 +279,7 @@ impl Assigner {
             self.planned.push_back(Chunk { table, ..chunk });
         }
         let mut actions = Vec::new();
-        self.serve(&mut actions);
-        self.ask_gate(&mut actions)?;
+        self.catch_up(&mut actions)?;
         Ok(actions)
     }
 
@@ -281,6 +291,7 @@ impl Assigner {
     pub fn add_splits_back(&mut self, splits: Vec<Split>, subtask: u32) -> Result<Vec<Action>> {
         let mut actions = Vec::new();
         self.registered.remove(&subtask);
+        self.hearing.forget(subtask);
         self.told.remove(&subtask);
         self.waiting.retain(|&waiting| waiting != subtask);
         for split in splits {
@@ -300,8 +311,7 @@ impl Assigner {
             let kind = ErrorKind::Protocol("a chunk came back behind the stream split".into());
             return Err(Error::from(kind).on(&chunk.table));
         }
-        self.serve(&mut actions);
-        self.ask_gate(&mut actions)?;
+        self.catch_up(&mut actions)?;
         Ok(actions)
     }
 
@@ -331,25 +341,15 @@ impl Assigner {
         .encode()
     }
 
-    /// A checkpoint is complete, and with it every earlier one whose notice may have been lost.
+    /// A checkpoint is complete, and with it every earlier one whose notice may have been lost. What follows from it goes to
+    /// each reader when it says that it goes on ([`ToEnumerator::Completed`]).
     ///
     /// # Errors
     /// `Protocol` where the kept ranges contradict each other.
     pub fn checkpoint_complete(&mut self, checkpoint: u64) -> Result<Vec<Action>> {
         let mut actions = Vec::new();
-        if self.provisional > 0 {
-            let mut firm = Vec::new();
-            for kept in self.tables.values_mut().flat_map(|table| table.ranges.kept_mut()) {
-                let holds = |of: &mut Provisional| of.checkpoint.is_some_and(|first| first <= checkpoint);
-                if let Some(of) = kept.provisional.take_if(holds) {
-                    self.provisional -= 1;
-                    firm.push((of.owner, kept.range.clone()));
-                }
-            }
-            let listening = firm.into_iter().filter(|(owner, _)| self.listens(*owner));
-            actions.extend(listening.map(|(owner, range)| acknowledge(owner, range)));
-        }
-        self.ask_gate(&mut actions)?;
+        self.make_firm(checkpoint);
+        self.catch_up(&mut actions)?;
         Ok(actions)
     }
 
@@ -422,6 +422,21 @@ impl Assigner {
         self.registered.contains(&subtask) && !self.told.contains(&subtask)
     }
 
+    /// What a complete checkpoint holds is firm.
+    fn make_firm(&mut self, checkpoint: u64) {
+        self.hearing.complete(checkpoint);
+        if self.provisional == 0 {
+            return;
+        }
+        for kept in self.tables.values_mut().flat_map(|table| table.ranges.kept_mut()) {
+            let holds = |of: &mut Provisional| of.checkpoint.is_some_and(|first| first <= checkpoint);
+            if let Some(of) = kept.provisional.take_if(holds) {
+                self.provisional -= 1;
+                self.hearing.acknowledge(of.owner, kept.range.clone());
+            }
+        }
+    }
+
     fn undecided(&self) -> Result<()> {
         if self.is_undecided() {
             return Ok(());
@@ -467,7 +482,7 @@ impl Assigner {
                 self.keep(range, Some(provisional))?;
             }
         }
-        self.ask_gate(actions)
+        Ok(())
     }
 
     fn keep(&mut self, range: FinishedRange, provisional: Option<Provisional>) -> Result<()> {
@@ -505,11 +520,15 @@ impl Assigner {
 
     /// Gives planned chunks to those who were told that there was none.
     fn serve(&mut self, actions: &mut Vec<Action>) {
-        while let (Some(_), Some(&subtask)) = (self.planned.front(), self.waiting.front()) {
-            self.waiting.pop_front();
-            if let Some(chunk) = self.planned.pop_front() {
-                actions.push(assign(subtask, Split::Chunk(chunk)));
+        let mut next = 0;
+        while let Some(&subtask) = self.waiting.get(next) {
+            if !self.is_at_hand(subtask) {
+                next += 1;
+                continue;
             }
+            let Some(chunk) = self.planned.pop_front() else { return };
+            self.waiting.remove(next);
+            actions.push(assign(subtask, Split::Chunk(chunk)));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod gate;
 mod handing_over;
+mod hearing;
 mod ranges;
 
 use super::*;
@@ -73,9 +74,19 @@ fn reported(settings: Settings) -> Assigner {
 fn streaming(parallelism: u32) -> Assigner {
     let mut assigner = reported(settings(parallelism));
     assigner.snapshot(1);
-    assigner.checkpoint_complete(1).unwrap();
+    complete(&mut assigner, 1);
     assert!(assigner.is_streaming());
     assigner
+}
+
+/// A checkpoint is complete, and all readers go on.
+fn complete(assigner: &mut Assigner, checkpoint: u64) -> Vec<Action> {
+    let mut actions = assigner.checkpoint_complete(checkpoint).unwrap();
+    for subtask in assigner.registered.clone() {
+        let event = ToEnumerator::Completed { checkpoint };
+        actions.extend(assigner.event(subtask, event).unwrap());
+    }
+    actions
 }
 
 fn report(assigner: &mut Assigner, subtask: u32, range: FinishedRange) -> Vec<Action> {

@@ -148,18 +148,17 @@ pub extern "system" fn snapshot0<'l>(
     .resolve::<Throw>()
 }
 
-/// A checkpoint is complete.
+/// A checkpoint is complete; returns events.
 #[jni_mangle("io.tidemark.source.reader.NativeReader")]
 pub extern "system" fn checkpoint_complete0<'l>(
     mut env: EnvUnowned<'l>,
     _class: JClass<'l>,
     handle: jlong,
     checkpoint: jlong,
-) {
-    env.with_env(|_| -> std::result::Result<(), Fault> {
-        Ok(READERS
-            .get(handle)?
-            .checkpoint_complete(unsigned(checkpoint, "a checkpoint")?)?)
+) -> JByteArray<'l> {
+    env.with_env(|env| {
+        let checkpoint = unsigned(checkpoint, "a checkpoint")?;
+        events(env, handle, |reader| reader.checkpoint_complete(checkpoint))
     })
     .resolve::<Throw>()
 }

@@ -13,7 +13,9 @@ use crate::split::{Split, ToEnumerator, ToReader};
 /// any thread at any time, also while another call is stuck in a driver. No lock is held around a call, so what they
 /// share is the reader's own business; no call on the task thread may wait for a database.
 ///
-/// Events that a call returns are sent to the enumerator before anything that a later call returns.
+/// Events that a call returns are sent to the enumerator before anything that a later call returns: those of
+/// [`SourceReader::start`] at once, all others from `pollNext`, since Flink calls it no more once it stops the task with a
+/// savepoint, and nobody is there to take an answer then.
 pub trait SourceReader: Send + Sync {
     /// Starts reading. Called once, behind the registration with the enumerator and behind the
     /// [`SourceReader::add_splits`] of a restored state.
@@ -64,7 +66,7 @@ pub trait SourceReader: Send + Sync {
     ///
     /// # Errors
     /// None that must fail the job: what can be tried again with the next notice is not one.
-    fn checkpoint_complete(&self, checkpoint: u64) -> Result<()>;
+    fn checkpoint_complete(&self, checkpoint: u64) -> Result<Vec<ToEnumerator>>;
 
     /// Those of `gauges` that a reader has, always all of them.
     fn metrics(&self) -> Vec<Metric>;

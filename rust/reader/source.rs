@@ -209,8 +209,9 @@ impl SourceReader for Reader {
         Ok(inner.state.snapshot())
     }
 
-    fn checkpoint_complete(&self, checkpoint: u64) -> Result<()> {
+    fn checkpoint_complete(&self, checkpoint: u64) -> Result<Vec<ToEnumerator>> {
         let mut inner = self.shared.lock();
+        let events = inner.state.completed(checkpoint).into_iter().collect();
         let complete = inner
             .checkpoints
             .iter()
@@ -218,7 +219,7 @@ impl SourceReader for Reader {
             .find(|(number, _)| *number <= checkpoint)
             .map(|(_, scn)| *scn);
         inner.checkpoints.retain(|(number, _)| *number > checkpoint);
-        let Some(safe) = complete else { return Ok(()) };
+        let Some(safe) = complete else { return Ok(events) };
         if let Some(mut offset) = inner.state.stream().map(|split| split.offset.clone()) {
             offset.safe = safe;
             inner.state.advance_stream(offset);
@@ -228,7 +229,7 @@ impl SourceReader for Reader {
         if let Some(before) = confirmed {
             self.connector.confirm(before);
         }
-        Ok(())
+        Ok(events)
     }
 
     fn metrics(&self) -> Vec<Metric> {

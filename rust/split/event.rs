@@ -16,6 +16,11 @@ pub enum ToEnumerator {
         /// How many of the frozen ranges it has, in their order.
         have: u32,
     },
+    /// It was told that a checkpoint is complete, and goes on: who is stopped with a savepoint says nothing of it.
+    Completed {
+        /// Which one.
+        checkpoint: u64,
+    },
 }
 
 /// What the enumerator tells a reader, beside splits.
@@ -48,6 +53,10 @@ impl ToEnumerator {
                 out.u8(2);
                 out.u64(u64::from(*have));
             }
+            ToEnumerator::Completed { checkpoint } => {
+                out.u8(3);
+                out.u64(*checkpoint);
+            }
         }
         out.finish()
     }
@@ -62,6 +71,9 @@ impl ToEnumerator {
             0 => ToEnumerator::Request,
             1 => ToEnumerator::Report(FinishedRange::read(&mut from)?),
             2 => ToEnumerator::Missing { have: from.u32()? },
+            3 => ToEnumerator::Completed {
+                checkpoint: from.u64()?,
+            },
             other => return Err(ErrorKind::State(format!("an event is marked {other}")).into()),
         };
         from.finish()?;

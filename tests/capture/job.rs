@@ -355,11 +355,12 @@ impl Job {
     pub fn complete(&mut self, checkpoint: Checkpoint) -> Result<()> {
         let number = checkpoint.number;
         self.completed = checkpoint;
-        for subtask in &self.subtasks {
-            subtask.reader.checkpoint_complete(number)?;
-        }
         let actions = self.enumerator.checkpoint_complete(number)?;
         self.actions.extend(actions);
+        for subtask in 0..self.subtasks.len() {
+            let events = self.subtasks[subtask].reader.checkpoint_complete(number)?;
+            self.tell(subtask, events)?;
+        }
         self.settle()
     }
 }

@@ -23,6 +23,7 @@ fn clean<E: Enumerator<Rules = ()>>(config: Config) {
     assert!(met.resets > often && met.empty_lists > often && met.global_restores > often);
     assert!(met.streams_opened >= SEEDS as usize && met.streams_back > often);
     assert!(met.resets_not_notified > often || !config.checkpoints);
+    assert!(met.stops > often || !config.checkpoints);
     assert!(met.rescaled > often || config.parallelism.is_some());
 }
 

@@ -47,12 +47,71 @@ pub struct Literal {
     registered: BTreeSet<u32>,
     told: BTreeSet<u32>,
     waiting: VecDeque<u32>,
+    /// The newest checkpoint known complete, and who was heard of since.
+    complete: u64,
+    heard: BTreeSet<u32>,
+    /// Acknowledgements that are to be sent.
+    firm: Vec<(u32, FinishedRange)>,
 }
 
 impl Literal {
+    fn hears(&self, subtask: u32) -> bool {
+        !self.rules.silent_behind_a_notice || self.heard.contains(&subtask)
+    }
+
+    fn catch_up(&mut self, ask: bool, actions: &mut Vec<Action>) -> Result<()> {
+        let mut firm = std::mem::take(&mut self.firm);
+        firm.sort_by_key(|(subtask, _)| *subtask);
+        for (subtask, range) in firm {
+            match self.hears(subtask) || !self.listens(subtask) {
+                true => self.acknowledge(Some(subtask), &range, actions),
+                false => self.firm.push((subtask, range)),
+            }
+        }
+        if self.state.stream.is_some() {
+            self.end_splits(actions);
+        }
+        self.serve(actions);
+        match ask {
+            true => self.gate(actions),
+            false => Ok(()),
+        }
+    }
+
+    fn end_splits(&mut self, actions: &mut Vec<Action>) {
+        for reader in self.registered.clone() {
+            let told = match self.state.stream == Some(Some(reader)) {
+                true => self.rules.its_reader_is_told,
+                false => self.rules.others_are_told,
+            };
+            if told && self.hears(reader) && self.told.insert(reader) {
+                actions.push(Action::NoMoreSplits { subtask: reader });
+            }
+        }
+    }
+
+    fn complete(&mut self, checkpoint: u64) {
+        if checkpoint > self.complete {
+            self.complete = checkpoint;
+            self.heard.clear();
+        }
+        let implied = self.rules.later_implies_earlier;
+        for kept in &mut self.state.kept {
+            let holds = |first: u64| first == checkpoint || (implied && first <= checkpoint);
+            if !kept.firm && kept.first.is_some_and(holds) {
+                kept.firm = true;
+                self.firm.extend(kept.owner.map(|owner| (owner, kept.range.clone())));
+            }
+        }
+    }
+
     fn serve(&mut self, actions: &mut Vec<Action>) {
-        while !self.state.planned.is_empty() && !self.waiting.is_empty() {
-            let subtask = self.waiting.pop_front().unwrap();
+        while !self.state.planned.is_empty() {
+            let hears = |subtask: &u32| self.hears(*subtask) && self.listens(*subtask);
+            let Some(at) = self.waiting.iter().position(hears) else {
+                return;
+            };
+            let subtask = self.waiting.remove(at).unwrap();
             self.assign_chunk(subtask, actions);
         }
     }
@@ -67,12 +126,6 @@ impl Literal {
     fn mark(&mut self, chunk: &Chunk, status: Status) {
         let chunks = self.state.chunks.as_mut().unwrap().get_mut(&*chunk.table).unwrap();
         chunks.iter_mut().find(|(cut, _)| cut == chunk).unwrap().1 = status;
-    }
-
-    fn no_more(&mut self, subtask: u32, actions: &mut Vec<Action>) {
-        if self.told.insert(subtask) {
-            actions.push(Action::NoMoreSplits { subtask });
-        }
     }
 
     fn listens(&self, subtask: u32) -> bool {
@@ -146,11 +199,7 @@ impl Literal {
                 } else {
                     same.owner = Some(subtask);
                 }
-                return if rules.ask_after_report {
-                    self.gate(actions)
-                } else {
-                    Ok(())
-                };
+                return Ok(());
             }
         }
         let overlaps = |kept: &Kept| kept.range.table == range.table && kept.range.range.overlaps(&range.range);
@@ -174,11 +223,7 @@ impl Literal {
             }
         }
         self.state.chunks = Some(chunks);
-        if rules.ask_after_report {
-            self.gate(actions)
-        } else {
-            Ok(())
-        }
+        Ok(())
     }
 
     fn missing(&self, subtask: u32, have: u32, actions: &mut Vec<Action>) {
@@ -219,12 +264,13 @@ impl Literal {
         }
         if !self.rules.stream_to_the_registered {
             self.registered.insert(0);
+            self.heard.insert(0);
         }
         let any = !self.rules.stream_to_the_untold;
         let mut free = self
             .registered
             .iter()
-            .filter(|subtask| any || !self.told.contains(subtask));
+            .filter(|subtask| (any || !self.told.contains(subtask)) && self.hears(**subtask));
         let Some(&subtask) = (if any { free.next_back() } else { free.next() }) else {
             return Ok(());
         };
@@ -256,15 +302,7 @@ impl Literal {
         });
         self.state.stream = Some(Some(subtask));
         actions.push(Action::Assign { subtask, split });
-        for reader in self.registered.clone() {
-            let told = match reader == subtask {
-                true => self.rules.its_reader_is_told,
-                false => self.rules.others_are_told,
-            };
-            if told {
-                self.no_more(reader, actions);
-            }
-        }
+        self.end_splits(actions);
         Ok(())
     }
 }
@@ -289,6 +327,9 @@ impl Enumerator for Literal {
             registered: BTreeSet::new(),
             told: BTreeSet::new(),
             waiting: VecDeque::new(),
+            complete: 0,
+            heard: BTreeSet::new(),
+            firm: Vec::new(),
         }
     }
 
@@ -331,17 +372,19 @@ impl Enumerator for Literal {
         if self.rules.told_again {
             self.told.remove(&subtask);
         }
-        if self.state.stream.is_some() {
-            self.no_more(subtask, &mut actions);
-        }
-        if self.rules.ask_after_registration {
-            self.gate(&mut actions)?;
-        }
+        self.heard.insert(subtask);
+        self.catch_up(self.rules.ask_after_registration, &mut actions)?;
         Ok(actions)
     }
 
     fn event(&mut self, subtask: u32, event: ToEnumerator) -> Result<Vec<Action>> {
         let mut actions = Vec::new();
+        self.heard.insert(subtask);
+        let ask = match event {
+            ToEnumerator::Report(_) => self.rules.ask_after_report,
+            ToEnumerator::Completed { .. } => self.rules.ask_after_notice,
+            _ => self.rules.ask_after_report && self.rules.ask_after_notice && self.rules.ask_after_registration,
+        };
         match event {
             ToEnumerator::Report(range) => self.report(subtask, range, &mut actions)?,
             ToEnumerator::Missing { have } => self.missing(subtask, have, &mut actions),
@@ -354,7 +397,12 @@ impl Enumerator for Literal {
                 }
             }
             ToEnumerator::Request => self.assign_chunk(subtask, &mut actions),
+            ToEnumerator::Completed { checkpoint } => {
+                self.complete(checkpoint);
+                self.heard.insert(subtask);
+            }
         }
+        self.catch_up(ask, &mut actions)?;
         Ok(actions)
     }
 
@@ -365,14 +413,15 @@ impl Enumerator for Literal {
             tables.get_mut(&*chunk.table).unwrap().push((chunk, Status::Planned));
         }
         let mut actions = Vec::new();
-        self.serve(&mut actions);
-        self.gate(&mut actions)?;
+        self.catch_up(true, &mut actions)?;
         Ok(actions)
     }
 
     fn add_splits_back(&mut self, splits: Vec<Split>, subtask: u32) -> Result<Vec<Action>> {
         let mut actions = Vec::new();
         self.registered.remove(&subtask);
+        self.heard.remove(&subtask);
+        self.firm.retain(|(owner, _)| *owner != subtask);
         self.waiting.retain(|&waiting| waiting != subtask);
         if self.rules.told_again {
             self.told.remove(&subtask);
@@ -416,8 +465,7 @@ impl Enumerator for Literal {
                 self.state.planned.extend(again);
             }
         }
-        self.serve(&mut actions);
-        self.gate(&mut actions)?;
+        self.catch_up(true, &mut actions)?;
         Ok(actions)
     }
 
@@ -432,19 +480,8 @@ impl Enumerator for Literal {
 
     fn checkpoint_complete(&mut self, checkpoint: u64) -> Result<Vec<Action>> {
         let mut actions = Vec::new();
-        let implied = self.rules.later_implies_earlier;
-        for at in 0..self.state.kept.len() {
-            let kept = &mut self.state.kept[at];
-            let holds = |first: u64| first == checkpoint || (implied && first <= checkpoint);
-            if !kept.firm && kept.first.is_some_and(holds) {
-                kept.firm = true;
-                let (owner, range) = (kept.owner, kept.range.clone());
-                self.acknowledge(owner, &range, &mut actions);
-            }
-        }
-        if self.rules.ask_after_notice {
-            self.gate(&mut actions)?;
-        }
+        self.complete(checkpoint);
+        self.catch_up(self.rules.ask_after_notice, &mut actions)?;
         Ok(actions)
     }
 

@@ -63,6 +63,8 @@ pub enum Up {
     Dead,
     /// Failed; its gateway is not ready.
     Detected,
+    /// Ended behind the savepoint that it was stopped with.
+    Stopped,
 }
 
 pub enum ToTask {
@@ -84,6 +86,12 @@ pub struct Task {
     pub outbox: VecDeque<FromTask>,
     pub log: Vec<Row>,
     pub finished: bool,
+    /// At the barrier of a savepoint that it is stopped with: it is not polled any more.
+    pub stopped: bool,
+    /// Events that go out when it is polled.
+    pub unsent: Vec<ToEnumerator>,
+    /// How many events in the outbox were sent before its stop.
+    pub before_stop: usize,
     /// The stream may be read, which the world has not checked yet; and it has.
     pub opening: bool,
     pub opened: bool,
@@ -109,6 +117,9 @@ impl Task {
             outbox: VecDeque::from([FromTask::Register]),
             log,
             finished: false,
+            stopped: false,
+            unsent: Vec::new(),
+            before_stop: 0,
             opening: false,
             opened: false,
             pages: Vec::new(),
@@ -154,13 +165,26 @@ impl Task {
         if faults.stream_reads_before_all_ranges && self.state.stream().is_some() && !self.opened {
             self.opening = true;
         }
-        self.take_todo(todo);
+        for todo in todo {
+            match todo {
+                Todo::Send(event) if !faults.answers_are_sent_at_once => self.unsent.push(event),
+                other => self.take_todo([other]),
+            }
+        }
         Ok(None)
+    }
+
+    /// Flink tells that a checkpoint is complete.
+    pub fn notice(&mut self, checkpoint: u64) {
+        self.unsent.extend(self.state.completed(checkpoint));
     }
 
     /// One step of its own.
     pub fn work(&mut self, random: &mut Random, database: &mut Database, config: &crate::world::Config) -> Result<()> {
         let (share, faults) = (random.share(), &config.faults);
+        for event in std::mem::take(&mut self.unsent) {
+            self.outbox.push_back(FromTask::Event(event.encode()));
+        }
         let room = self.state.chunks_waiting() + self.pages.len() < 2;
         if share < 0.25 && room {
             if let Some(request) = self.state.request() {

@@ -62,6 +62,8 @@ pub struct Rules {
     pub ask_after_report: bool,
     pub ask_after_notice: bool,
     pub ask_after_registration: bool,
+    /// Behind a notice a reader is sent nothing unasked until it is heard of.
+    pub silent_behind_a_notice: bool,
 }
 
 impl Default for Rules {
@@ -90,6 +92,7 @@ impl Default for Rules {
             ask_after_report: true,
             ask_after_notice: true,
             ask_after_registration: true,
+            silent_behind_a_notice: true,
         }
     }
 }

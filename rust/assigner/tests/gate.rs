@@ -7,11 +7,12 @@ fn the_gate_waits_for_every_range_to_be_firm() {
     let mut assigner = reported(settings(2));
     assert!(!assigner.is_streaming());
     assigner.snapshot(1);
-    let actions = assigner.checkpoint_complete(1).unwrap();
+    let actions = complete(&mut assigner, 1);
     assert_eq!(streams(&actions).len(), 1);
     // Acknowledgements come first, and all readers are told that nothing more comes.
     assert_eq!(actions[0], acknowledge(0, finished("T", 0, 10, 5)));
-    assert_eq!(actions[3..], [no_more(0), no_more(1)]);
+    let other = acknowledge(1, finished("T", 10, END, 7));
+    assert_eq!(actions[2..], [no_more(0), other, no_more(1)]);
     assert!(assigner.is_streaming());
 }
 
@@ -61,7 +62,7 @@ fn a_single_reader_needs_no_firm_ranges() {
     assert_eq!(assigner.progress().provisional, 2);
     // They become firm behind it; its reader, which may have come to its end, is told nothing.
     assigner.snapshot(1);
-    assert_eq!(assigner.checkpoint_complete(1).unwrap(), []);
+    assert_eq!(complete(&mut assigner, 1), []);
     assert_eq!(assigner.progress().provisional, 0);
 }
 
@@ -91,7 +92,7 @@ fn nothing_is_forgotten_while_the_stream_is_out() {
     assert_eq!(assigner.progress().provisional, 2);
     let missing = ToEnumerator::Missing { have: 0 };
     assert_eq!(assigner.event(0, missing).unwrap().len(), 1);
-    assert_eq!(assigner.checkpoint_complete(1).unwrap(), []);
+    assert_eq!(complete(&mut assigner, 1), []);
     assert_eq!(assigner.progress().provisional, 0);
     // Another range would be an overlap.
     let other = ToEnumerator::Report(finished("T", 0, 10, 6));
@@ -115,7 +116,7 @@ fn a_returned_stream_split_is_thrown_away_and_shuts_the_gate() {
     let mut assigner = streaming(2);
     let stream = Split::Stream(assigner.stream_split().unwrap());
     assert_eq!(assigner.add_splits_back(vec![stream], 0).unwrap(), []);
-    assert_eq!(assigner.checkpoint_complete(9).unwrap(), []);
+    assert_eq!(complete(&mut assigner, 9), []);
     let actions = assigner.register(0).unwrap();
     assert_eq!((streams(&actions)[0].0, &actions[1..]), (0, &[no_more(0)][..]));
 }

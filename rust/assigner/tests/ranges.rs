@@ -81,7 +81,7 @@ fn a_report_is_firm_and_acknowledged_once_a_checkpoint_that_holds_it_is_complete
     assert_eq!(report(&mut assigner, 1, finished("T", 0, 10, 5)), []);
     assigner.snapshot(2);
     assigner.snapshot(3);
-    assert_eq!(assigner.checkpoint_complete(1).unwrap(), []);
+    assert_eq!(complete(&mut assigner, 1), []);
     assert_eq!(assigner.progress().provisional, 1);
     // The first checkpoint that holds it counts, though 3 was begun.
     let mut first = Assigner::restore(&assigner.snapshot(3), settings(2)).unwrap();
@@ -89,12 +89,12 @@ fn a_report_is_firm_and_acknowledged_once_a_checkpoint_that_holds_it_is_complete
     report(&mut first, 1, finished("T", 10, 20, 6));
     first.snapshot(4);
     first.snapshot(5);
-    assert_eq!(first.checkpoint_complete(4).unwrap().len(), 1);
+    assert_eq!(complete(&mut first, 4).len(), 1);
     // The notice of 2 was lost; that of 3 implies it.
-    let actions = assigner.checkpoint_complete(3).unwrap();
+    let actions = complete(&mut assigner, 3);
     assert_eq!(actions, [acknowledge(1, finished("T", 0, 10, 5))]);
     assert_eq!(assigner.progress().provisional, 0);
-    assert_eq!(assigner.checkpoint_complete(3).unwrap(), []);
+    assert_eq!(complete(&mut assigner, 3), []);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn nothing_is_sent_to_a_reader_that_is_not_listed() {
     report(&mut assigner, 1, finished("T", 0, 10, 5));
     assigner.snapshot(1);
     assigner.listed(&[0]);
-    assert_eq!(assigner.checkpoint_complete(1).unwrap(), []);
+    assert_eq!(complete(&mut assigner, 1), []);
     assert_eq!(report(&mut assigner, 1, finished("T", 0, 10, 5)), []);
     assert_eq!(assigner.event(1, ToEnumerator::Request).unwrap(), []);
     // It reports again after its registration.
@@ -117,7 +117,7 @@ fn an_equal_report_of_a_firm_range_is_acknowledged_at_once_and_changes_nothing()
     let mut assigner = cut_in_two(settings(2));
     report(&mut assigner, 1, finished("T", 0, 10, 5));
     assigner.snapshot(1);
-    assigner.checkpoint_complete(1).unwrap();
+    complete(&mut assigner, 1);
     let before = assigner.snapshot(2);
     let actions = report(&mut assigner, 0, finished("T", 0, 10, 5));
     assert_eq!(actions, [acknowledge(0, finished("T", 0, 10, 5))]);
@@ -161,7 +161,7 @@ fn a_reset_forgets_the_provisional_ranges_of_its_subtask_also_on_an_empty_list()
     let mut assigner = cut_in_two(settings(3));
     report(&mut assigner, 0, finished("T", 0, 5, 5));
     assigner.snapshot(1);
-    assigner.checkpoint_complete(1).unwrap();
+    complete(&mut assigner, 1);
     report(&mut assigner, 0, finished("T", 5, 10, 6));
     report(&mut assigner, 1, finished("T", 10, 20, 7));
     assigner.snapshot(2);
@@ -172,7 +172,7 @@ fn a_reset_forgets_the_provisional_ranges_of_its_subtask_also_on_an_empty_list()
     // What was forgotten is reported again as it was, or read again otherwise.
     report(&mut assigner, 0, finished("T", 5, 8, 9));
     // It is not in checkpoint 2.
-    assigner.checkpoint_complete(2).unwrap();
+    complete(&mut assigner, 2);
     assert_eq!(assigner.progress().provisional, 1);
 }
 
@@ -232,7 +232,7 @@ fn a_hundred_thousand_ranges_are_cut_reported_forgotten_and_handed_on() {
         report(&mut assigner, 1, range(number));
     }
     let state = assigner.snapshot(1);
-    let actions = assigner.checkpoint_complete(1).unwrap();
+    let actions = complete(&mut assigner, 1);
     assert_eq!(streams(&actions)[0].1.needed, MANY);
     let mut have = 0;
     while have < MANY {

@@ -165,6 +165,12 @@ impl ReaderState {
         Some(ToEnumerator::Request)
     }
 
+    /// What the enumerator waits to hear behind a checkpoint's notice before it sends anything unasked, as long as it has
+    /// something to send.
+    pub fn completed(&self, checkpoint: u64) -> Option<ToEnumerator> {
+        (self.started && !self.no_more_splits).then_some(ToEnumerator::Completed { checkpoint })
+    }
+
     /// Begins the next chunk. Until a row of its page has left it counts as not begun.
     pub fn take_chunk(&mut self) -> Option<(PageId, Chunk)> {
         let chunk = self.chunks.pop_front()?;

@@ -9,9 +9,22 @@ impl<E: Enumerator> World<E> {
         if !self.config.checkpoints || (some_dead && self.random.chance(0.7)) || up(Up::Detected) {
             return;
         }
-        if self.pending.len() >= 2 {
+        if self.pending.len() >= 2 || self.stop.is_some() {
             return;
         }
+        self.begin();
+    }
+
+    /// Begins to stop the job with a savepoint, if nothing is down.
+    pub(super) fn stop(&mut self) {
+        let all_up = self.tasks.iter().all(|task| task.up == Up::Running);
+        if self.config.checkpoints && all_up && self.stop.is_none() && self.pending.len() < 2 {
+            self.stop = Some(self.next_id);
+            self.begin();
+        }
+    }
+
+    fn begin(&mut self) {
         let id = self.next_id;
         self.next_id += 1;
         self.pending.push(Checkpoint {
@@ -32,6 +45,10 @@ impl<E: Enumerator> World<E> {
             return Ok(());
         };
         let task = &mut self.tasks[subtask];
+        if self.stop == Some(id) {
+            task.stopped = true;
+            task.before_stop = task.outbox.len();
+        }
         let state = TaskState {
             splits: task.snapshot(&self.config.faults)?,
             log: task.log.clone(),
@@ -41,10 +58,11 @@ impl<E: Enumerator> World<E> {
             let complete = self.pending.remove(at);
             self.pending.retain(|checkpoint| checkpoint.id > id);
             self.newest = Some(complete);
-            if self.quiet || !self.random.chance(self.config.lost_notices) {
+            let stop = self.stop == Some(id);
+            if stop || self.quiet || !self.random.chance(self.config.lost_notices) {
                 self.notices.push(Notice::Enumerator(id));
             }
-            if self.config.faults.dropped_on_the_own_notice {
+            if !stop && (self.quiet || !self.random.chance(self.config.lost_notices)) {
                 self.notices.push(Notice::Tasks(id));
             }
         }
@@ -56,8 +74,22 @@ impl<E: Enumerator> World<E> {
             return Ok(());
         }
         let at = self.random.below(self.notices.len());
+        let waits = match self.notices[at] {
+            // What was sent before a barrier comes before the news that all have taken it.
+            Notice::Enumerator(id) => self.stop == Some(id) && self.tasks.iter().any(|task| task.before_stop > 0),
+            _ => false,
+        };
+        if waits {
+            return Ok(());
+        }
         match self.notices.remove(at) {
+            Notice::Stop => self.restore_all(),
             Notice::Enumerator(id) => {
+                if self.stop == Some(id) {
+                    self.tasks.iter_mut().for_each(|task| task.up = Up::Stopped);
+                    self.met.stops += 1;
+                    self.notices.push(Notice::Stop);
+                }
                 self.last_notice = self.last_notice.max(id);
                 self.assigned.retain(|&checkpoint, _| checkpoint > id);
                 if self.config.faults.firm_at_any_notice {
@@ -66,16 +98,18 @@ impl<E: Enumerator> World<E> {
                 self.tell(|enumerator| enumerator.checkpoint_complete(id))
             }
             Notice::Tasks(id) => {
-                let Some(checkpoint) = self.newest.as_ref().filter(|checkpoint| checkpoint.id == id) else {
-                    return Ok(());
-                };
+                let newest = self.newest.as_ref().filter(|checkpoint| checkpoint.id == id);
                 for (subtask, task) in self
                     .tasks
                     .iter_mut()
                     .enumerate()
                     .filter(|(_, task)| task.up == Up::Running)
                 {
-                    let state = checkpoint.tasks.get(&subtask);
+                    task.notice(id);
+                    if !self.config.faults.dropped_on_the_own_notice {
+                        continue;
+                    }
+                    let state = newest.and_then(|checkpoint| checkpoint.tasks.get(&subtask));
                     for bytes in state.into_iter().flat_map(|state| &state.splits) {
                         if let Split::Finished(range) = Split::decode(bytes)? {
                             task.state.handle(ToReader::Acknowledge(range))?;
@@ -159,6 +193,7 @@ impl<E: Enumerator> World<E> {
     /// Everything starts again, perhaps with another parallelism.
     pub(super) fn restore_all(&mut self) -> Outcome<()> {
         self.pending.clear();
+        self.stop = None;
         let before = self.tasks.len();
         let mut now = before;
         if self.random.chance(0.6) {

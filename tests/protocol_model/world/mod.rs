@@ -3,7 +3,8 @@
 //! flight; a reader dies, which is noticed later (until then what is sent to it is lost, afterwards sending fails), and is
 //! restored to the newest completed checkpoint, notified or not; what was assigned after it comes back, or an empty list;
 //! one reader, several or all of them without the enumerator; global restores with another parallelism; notices late or
-//! lost; two checkpoints at once; aborts; finished tasks without state, to which nothing can be sent.
+//! lost; two checkpoints at once; aborts; finished tasks without state, to which nothing can be sent; stops with a savepoint,
+//! whose tasks end when it is complete, and what is sent to them then fails the stop.
 
 mod checkpoints;
 mod invariants;
@@ -34,6 +35,8 @@ pub struct Config {
     pub first_parallelism: Option<u32>,
     pub failures: f64,
     pub global_restores: f64,
+    /// The share of steps that stop the job with a savepoint.
+    pub stops: f64,
     pub extra_checkpoints: f64,
     /// The share of checkpoints that are triggered just after a reset.
     pub checkpoints_after_resets: f64,
@@ -54,6 +57,7 @@ impl Default for Config {
             first_parallelism: None,
             failures: 1.0,
             global_restores: 1.0,
+            stops: 0.004,
             extra_checkpoints: 0.0,
             checkpoints_after_resets: 0.0,
             lost_notices: 0.25,
@@ -83,6 +87,7 @@ pub struct Faults {
     pub firm_at_any_notice: bool,
     pub gate_does_not_wait_for_firm: bool,
     pub sends_to_readers_that_are_down: bool,
+    pub answers_are_sent_at_once: bool,
 }
 
 /// A run that went wrong.
@@ -125,6 +130,8 @@ impl<S> Checkpoint<S> {
 enum Notice {
     Enumerator(u64),
     Tasks(u64),
+    /// The tasks of a savepoint's stop end.
+    Stop,
 }
 
 /// What the runs met, so that a storm that never blows is noticed.
@@ -137,6 +144,7 @@ pub struct Met {
     pub global_restores: usize,
     pub rescaled: usize,
     pub streams_opened: usize,
+    pub stops: usize,
 }
 
 impl Met {
@@ -148,6 +156,7 @@ impl Met {
         self.global_restores += other.global_restores;
         self.rescaled += other.rescaled;
         self.streams_opened += other.streams_opened;
+        self.stops += other.stops;
     }
 }
 
@@ -167,6 +176,8 @@ pub struct World<E: Enumerator> {
     last_notice: u64,
     newest: Option<Checkpoint<E::State>>,
     pending: Vec<Checkpoint<E::State>>,
+    /// The savepoint that the job is being stopped with.
+    stop: Option<u64>,
     next_id: u64,
     notices: Vec<Notice>,
     base: Vec<Row>,
@@ -233,6 +244,7 @@ impl<E: Enumerator> World<E> {
             last_notice: 0,
             newest: None,
             pending: Vec::new(),
+            stop: None,
             next_id: 1,
             notices: Vec::new(),
             base: Vec::new(),
@@ -260,17 +272,20 @@ impl<E: Enumerator> World<E> {
         if self.random.chance(self.config.extra_checkpoints) {
             self.trigger();
         }
+        if !self.quiet && self.random.chance(self.config.stops) {
+            self.stop();
+        }
         let share = self.random.share();
         let failures = 0.03 + 0.015 * self.config.failures;
         let restores = 0.105 + 0.004 * self.config.global_restores;
         match share {
             _ if share < 0.03 => self.trigger(),
-            _ if share < failures && !self.quiet => self.kill(),
+            _ if share < failures && !self.quiet && self.stop.is_none() => self.kill(),
             _ if share < 0.085 => self.detect(),
             _ if share < 0.105 => self.restore_tasks()?,
             _ if share < restores && !self.quiet => self.restore_all()?,
             _ if share < 0.125 && !self.quiet => {
-                if !self.pending.is_empty() {
+                if !self.pending.is_empty() && self.stop.is_none() {
                     let aborted = self.random.below(self.pending.len());
                     self.pending.remove(aborted);
                 }

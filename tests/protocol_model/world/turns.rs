@@ -35,6 +35,7 @@ impl<E: Enumerator> World<E> {
             Up::Running => task.inbox.push_back(what),
             Up::Dead => {}
             Up::Detected => return fail("something was sent to a reader that is down"),
+            Up::Stopped => return fail("something was sent to a reader that was stopped with a savepoint"),
         }
         Ok(())
     }
@@ -70,6 +71,7 @@ impl<E: Enumerator> World<E> {
         }
         let at = senders[self.random.below(senders.len())];
         let subtask = at as u32;
+        self.tasks[at].before_stop = self.tasks[at].before_stop.saturating_sub(1);
         match self.tasks[at].outbox.pop_front() {
             None => Ok(()),
             Some(FromTask::Register) => {
@@ -96,11 +98,11 @@ impl<E: Enumerator> World<E> {
         if task.up != Up::Running {
             return Ok(());
         }
-        if !task.inbox.is_empty() && self.random.chance(0.35) {
+        if !task.inbox.is_empty() && (task.stopped || self.random.chance(0.35)) {
             if let Some(checkpoint) = task.receive(&self.config.faults).map_err(Failure)? {
                 self.snapshot_task(subtask, checkpoint)?;
             }
-        } else if !task.finished {
+        } else if !task.finished && !task.stopped {
             task.work(&mut self.random, &mut self.database, &self.config)?;
         }
         if std::mem::take(&mut self.tasks[subtask].opening) {

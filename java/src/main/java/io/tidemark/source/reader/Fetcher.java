@@ -45,6 +45,11 @@ final class Fetcher implements Runnable {
     return waiting.getAvailabilityFuture();
   }
 
+  /** Has the task thread poll, though nothing came. */
+  void wakeTask() {
+    waiting.notifyAvailable();
+  }
+
   @Override
   public void run() {
     try {

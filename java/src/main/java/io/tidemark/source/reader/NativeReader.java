@@ -74,8 +74,8 @@ public final class NativeReader implements ReaderCore {
   }
 
   @Override
-  public void checkpointComplete(long checkpoint) {
-    checkpointComplete0(handle, checkpoint);
+  public List<byte[]> checkpointComplete(long checkpoint) {
+    return events(checkpointComplete0(handle, checkpoint));
   }
 
   @Override
@@ -115,7 +115,7 @@ public final class NativeReader implements ReaderCore {
 
   private static native byte[] snapshot0(long handle, long checkpoint, long batch, int rows);
 
-  private static native void checkpointComplete0(long handle, long checkpoint);
+  private static native byte[] checkpointComplete0(long handle, long checkpoint);
 
   private static native byte[] metrics0(long handle);
 

@@ -26,7 +26,7 @@ interface ReaderCore extends AutoCloseable {
 
   List<TidemarkSplit> snapshot(long checkpoint, long batch, int rows);
 
-  void checkpointComplete(long checkpoint);
+  List<byte[]> checkpointComplete(long checkpoint);
 
   Map<String, Long> metrics();
 

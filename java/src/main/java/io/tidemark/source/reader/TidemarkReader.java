@@ -3,6 +3,7 @@ package io.tidemark.source.reader;
 import io.tidemark.source.CoreEvent;
 import io.tidemark.source.CoreGauges;
 import io.tidemark.source.split.TidemarkSplit;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.flink.api.connector.source.ReaderOutput;
@@ -29,6 +30,7 @@ public final class TidemarkReader<T> implements SourceReader<T, TidemarkSplit> {
   private final Counter bytesIn;
   private final Counter errors;
   private final CoreGauges gauges;
+  private final List<byte[]> unsent = new ArrayList<>();
 
   private Batch batch;
   private long lastBatch;
@@ -55,6 +57,8 @@ public final class TidemarkReader<T> implements SourceReader<T, TidemarkSplit> {
 
   @Override
   public InputStatus pollNext(ReaderOutput<T> output) {
+    send(unsent);
+    unsent.clear();
     if (batch == null && !ended) {
       take();
     }
@@ -114,22 +118,22 @@ public final class TidemarkReader<T> implements SourceReader<T, TidemarkSplit> {
 
   @Override
   public void notifyCheckpointComplete(long checkpoint) {
-    core.checkpointComplete(checkpoint);
+    sendFromPoll(core.checkpointComplete(checkpoint));
   }
 
   @Override
   public void addSplits(List<TidemarkSplit> splits) {
-    send(core.addSplits(splits));
+    sendFromPoll(core.addSplits(splits));
   }
 
   @Override
   public void handleSourceEvents(SourceEvent event) {
-    send(core.handle(((CoreEvent) event).bytes()));
+    sendFromPoll(core.handle(((CoreEvent) event).bytes()));
   }
 
   @Override
   public void notifyNoMoreSplits() {
-    send(core.noMoreSplits());
+    sendFromPoll(core.noMoreSplits());
   }
 
   @Override
@@ -138,6 +142,17 @@ public final class TidemarkReader<T> implements SourceReader<T, TidemarkSplit> {
       fetcher.close();
     } finally {
       core.close();
+    }
+  }
+
+  /**
+   * Flink polls a task no more that it stops with a savepoint, and ends it when that is complete:
+   * an answer to what it sent meanwhile would miss it, which fails the stop.
+   */
+  private void sendFromPoll(List<byte[]> events) {
+    if (!events.isEmpty()) {
+      unsent.addAll(events);
+      fetcher.wakeTask();
     }
   }
 

@@ -138,9 +138,10 @@ public final class CountingReader implements ReaderCore {
   }
 
   @Override
-  public synchronized void checkpointComplete(long checkpoint) {
+  public synchronized List<byte[]> checkpointComplete(long checkpoint) {
     checkpointed = true;
     notifyAll();
+    return List.of();
   }
 
   @Override

@@ -162,6 +162,22 @@ class TidemarkReaderTest {
   }
 
   @Test
+  void whatAnswersTheEnumeratorIsSentFromThePollThatASavepointsStopEnds() throws Exception {
+    reader.start();
+    assertEquals(InputStatus.NOTHING_AVAILABLE, reader.pollNext(output));
+    var available = reader.isAvailable();
+    reader.handleSourceEvents(new CoreEvent(bytes("ranges")));
+    reader.notifyCheckpointComplete(5);
+    assertEquals(List.of("sent started", "event ranges", "complete 5"), trace);
+    assertTrue(available.isDone());
+    assertEquals(InputStatus.NOTHING_AVAILABLE, reader.pollNext(output));
+    assertEquals(List.of("sent answer", "sent completed 5"), trace.subList(3, 5));
+    reader.pollNext(output);
+    assertEquals(5, trace.size());
+    assertFalse(reader.isAvailable().isDone());
+  }
+
+  @Test
   void theEndIsTheEndOfInputAndTheStateIsStillAsked() {
     reader.start();
     core.messages.add(new TestBatch().row(RowKind.INSERT, 1).message(1));
@@ -240,7 +256,7 @@ class TidemarkReaderTest {
     @Override
     public List<byte[]> handle(byte[] event) {
       trace.add("event " + text(event));
-      return List.of();
+      return List.of(bytes("answer"));
     }
 
     @Override
@@ -279,8 +295,9 @@ class TidemarkReaderTest {
     }
 
     @Override
-    public void checkpointComplete(long checkpoint) {
+    public List<byte[]> checkpointComplete(long checkpoint) {
       trace.add("complete " + checkpoint);
+      return List.of(bytes("completed " + checkpoint));
     }
 
     @Override
