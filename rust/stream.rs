@@ -199,15 +199,6 @@ impl Stream {
         self.log.progress()
     }
 
-    /// Asks the database to help the log on, for a bounded split whose end stays out of reach; `false` if nothing may
-    /// be done.
-    ///
-    /// # Errors
-    /// Database errors.
-    pub fn push(&mut self) -> Result<bool> {
-        self.log.push()
-    }
-
     /// Fills `batch`, which must be empty, until it is full, the log is idle or the end is reached.
     ///
     /// # Errors

@@ -95,11 +95,6 @@ impl Transaction {
         self.start = Some(scn);
     }
 
-    /// Whether it is prepared, so that its end may come from another session.
-    pub fn is_prepared(&self) -> bool {
-        self.prepared
-    }
-
     /// The mining call that its first record came with.
     pub fn call(&self) -> u64 {
         self.call

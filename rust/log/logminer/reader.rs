@@ -1,97 +1,32 @@
 //! The log reader over mining calls.
 
+mod back;
 pub mod openings;
+mod settings;
+mod statements;
+
+pub use settings::Settings;
 
 use std::collections::{HashSet, VecDeque};
-use std::sync::Arc;
-use std::time::Duration;
 
+use self::statements::note_statements;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::OnFault;
-use crate::log::logminer::ahead::{self, Ahead};
+use crate::log::logminer::ahead::Ahead;
 use crate::log::logminer::archives::Archives;
-use crate::log::logminer::changes::{CapturedTable, Decoder, Selection};
+use crate::log::logminer::changes::{CapturedTable, Decoder};
 use crate::log::logminer::contents::{Bound, Contents, Control, TableIndex};
-use crate::log::logminer::delivery::{Delivery, FragmentLimit};
+use crate::log::logminer::delivery::Delivery;
 use crate::log::logminer::dictionary::Dictionary;
 use crate::log::logminer::faults::{Faults, Skipped};
 use crate::log::logminer::max_age::MaxAge;
-use crate::log::logminer::mine_back;
 use crate::log::logminer::missing::{self, Missing};
 use crate::log::logminer::source::{LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::{Window, Windows};
-use crate::log::spill::Spilling;
 use crate::log::transactions::{Overdue, Transaction, Transactions};
 use crate::log::undo::Form;
 use crate::log::{Figures, LogEvent, LogReader, Opening, Progress, TransactionHead};
 use crate::position::{CommitPosition, Incarnation, Position, Scn, Xid};
-use crate::row::zone::Zone;
-
-/// What a job says about reading the log.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// `log.fetch.size`: rows of one fetch.
-    pub fetch_rows: usize,
-    /// `log.window.bytes`: files of one mining call.
-    pub window_bytes: u64,
-    /// Where fragments end.
-    pub fragment: FragmentLimit,
-    /// `log.switch`: whether the server may be told to begin a new log file.
-    pub may_switch: bool,
-    /// `log.on-corruption`
-    pub on_corruption: OnFault,
-    /// `log.on-dictionary-mismatch`
-    pub on_mismatch: OnFault,
-    /// What to do about a transaction whose START the log no longer holds.
-    pub on_lost_start: OnFault,
-    /// How long a file that should be there may be missing before that is an error.
-    pub missing_patience: Duration,
-    /// How long the log's end may stand still where more of it is needed, before it is switched and before that is an error.
-    pub log_end_patience: Duration,
-    /// Whether texts with apostrophes that were not doubled are read by guess.
-    pub lenient: bool,
-    /// `server-time-zone`
-    pub zone: Zone,
-    /// How the log marks undone changes, where it is known.
-    pub undo: Form,
-    /// What to set so that the log holds whole rows.
-    pub logging_hint: String,
-    /// What of a table must be read once its shape has changed; without, everything.
-    pub selection: Option<Arc<dyn Selection>>,
-    /// `transaction.max-age`
-    pub max_age: Option<Duration>,
-    /// `transaction.on-max-age`
-    pub on_max_age: OnFault,
-    /// `transaction.memory`, and where what is beyond goes.
-    pub spilling: Arc<Spilling>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            fetch_rows: 2_000,
-            window_bytes: 512 << 20,
-            fragment: FragmentLimit {
-                rows: 10_000,
-                bytes: 64 << 20,
-            },
-            may_switch: false,
-            on_corruption: OnFault::Fail,
-            on_mismatch: OnFault::Fail,
-            on_lost_start: OnFault::Fail,
-            missing_patience: Duration::ZERO,
-            log_end_patience: Duration::from_secs(30),
-            lenient: false,
-            zone: Zone::UTC,
-            undo: Form::Unknown,
-            logging_hint: "see the setup script".into(),
-            selection: None,
-            max_age: None,
-            on_max_age: OnFault::Fail,
-            spilling: Spilling::unlimited(),
-        }
-    }
-}
 
 /// Reads a log through mining calls (design 3.1).
 pub struct LogMinerReader<S> {
@@ -428,167 +363,6 @@ impl<S: LogSource> LogMinerReader<S> {
         Ok(())
     }
 
-    /// One mining call ahead of the log that was read, for statements alone; `false` if there is nothing to read for now.
-    fn look_ahead(&mut self) -> Result<bool> {
-        let mut ahead = match self.ahead.take() {
-            Some(ahead) => ahead,
-            None => Ahead::new(
-                Windows::new(self.windows.at(), self.settings.window_bytes),
-                // The statements stand in front of this: their effects have been seen.
-                self.source.visible_end()?,
-                self.decoder.shapes(),
-                self.settings.log_end_patience,
-            ),
-        };
-        let archives = Archives::avoiding(self.source.archives()?, &self.missing.unreadable);
-        let window = match ahead.windows.plan(&archives, self.progress.complete_to) {
-            Ok(Some(window)) => window,
-            Ok(None) => {
-                let found = ahead.is_over(Some(archives.end()));
-                if !found {
-                    ahead.wait(archives.end(), || self.push())?;
-                }
-                self.end_ahead(ahead, found);
-                return Ok(found);
-            }
-            Err(gone) => {
-                self.ahead = Some(ahead);
-                return self.wait_for_file(gone).map(|_| false);
-            }
-        };
-        let mut transactions = Transactions::new(Spilling::unlimited());
-        let skipped = self.faults.skipped;
-        let mut call = ahead::Call {
-            index: &mut self.index,
-            zone: &self.settings.zone,
-            faults: &mut self.faults,
-            mined: &mut self.mined,
-        };
-        let looked = ahead.mine(&mut self.source, &window, &mut call, &mut transactions);
-        // They are counted when they are read.
-        self.faults.skipped = skipped;
-        match looked {
-            Ok(()) => self.missing.since = None,
-            Err(error) => {
-                let error = error
-                    .doing("looking ahead in the log for statements")
-                    .at(format!("scn {}", window.from));
-                if error.is_timeout() && ahead.windows.narrow(&window) {
-                    log::warn!(
-                        "the log is looked at in smaller windows than one of {} files: {error}",
-                        window.files.len()
-                    );
-                    self.ahead = Some(ahead);
-                    return Ok(true);
-                }
-                let Some(file) = self.source.missing_file(&error) else {
-                    return Err(error);
-                };
-                let gone = missing::gone(&window, &self.archives, &file);
-                self.missing.unreadable.extend(file.path);
-                self.ahead = Some(ahead);
-                return self.wait_for_file(gone).map(|_| false);
-            }
-        }
-        for transaction in transactions.all() {
-            note_statements(&mut self.decoder, transaction);
-        }
-        let found = ahead.is_over(window.end);
-        self.end_ahead(ahead, found);
-        Ok(true)
-    }
-
-    fn end_ahead(&mut self, ahead: Ahead, found: bool) {
-        match found {
-            true => self.decoder.explain(&ahead.shapes),
-            false => self.ahead = Some(ahead),
-        }
-    }
-
-    /// A statement's COMMIT stands in the log before its effect can be seen in the dictionary: waits, not for long, until
-    /// the shape that it left is there.
-    fn await_dictionary(&mut self, transaction: &Transaction) -> Result<()> {
-        let Some((&last, _)) = transaction.statements().next_back() else {
-            return Ok(());
-        };
-        for _ in 0..DICTIONARY_LOOKS {
-            self.look_at_dictionary()?;
-            let known = self.decoder.newest(last.table);
-            let behind = known.is_some_and(|table| table.object_id == last.object && table.version < last.version);
-            if !behind || !self.dictionary.is_asked() {
-                break;
-            }
-            std::thread::sleep(DICTIONARY_PAUSE);
-        }
-        Ok(())
-    }
-
-    fn find_start(&mut self, transaction: &mut Transaction, commit: CommitPosition, xid: Xid) -> Result<Scn> {
-        let earlier = self
-            .searching(xid, |search, source| search.run(source))
-            .map_err(|error| {
-                error
-                    .doing("looking for the START of a transaction that began before the first record read")
-                    .at(format!("{commit}, transaction {xid}"))
-            })?;
-        note_statements(&mut self.decoder, &earlier);
-        transaction.prepend(earlier)?;
-        transaction
-            .start()
-            .ok_or_else(|| ErrorKind::Internal("a START was found and is not there".into()).into())
-    }
-
-    fn read_again(&mut self, start: Scn, commit: CommitPosition, xid: Xid) -> Result<Transaction> {
-        self.searching(xid, |search, source| search.again(source, start, commit.scn))
-            .map_err(|error| {
-                error
-                    .doing("reading a transaction again to see what it has undone")
-                    .at(format!("{commit}, transaction {xid}"))
-            })
-    }
-
-    /// Mines for one transaction until no table was altered meanwhile, so that one dictionary has made all texts.
-    fn searching(
-        &mut self,
-        xid: Xid,
-        find: impl Fn(&mut mine_back::Search<'_>, &mut S) -> Result<Transaction>,
-    ) -> Result<Transaction> {
-        loop {
-            let found = self.search(xid, &find)?;
-            if !self.look_at_dictionary()? {
-                return Ok(found);
-            }
-        }
-    }
-
-    /// Mines for one transaction; once more if a file cannot be read, since there may be another copy.
-    fn search(
-        &mut self,
-        xid: Xid,
-        find: &impl Fn(&mut mine_back::Search<'_>, &mut S) -> Result<Transaction>,
-    ) -> Result<Transaction> {
-        let mut again = false;
-        loop {
-            let mut search = mine_back::Search {
-                xid,
-                before: self.mined_from,
-                window_bytes: self.settings.window_bytes,
-                index: &mut self.index,
-                zone: &self.settings.zone,
-                faults: &mut self.faults,
-                mined: &mut self.mined,
-                unreadable: &self.missing.unreadable,
-                memory: self.settings.spilling.beside(self.transactions.size()),
-                spilling: &self.settings.spilling,
-            };
-            let found = find(&mut search, &mut self.source);
-            match found.as_ref().err().and_then(|error| self.source.missing_file(error)) {
-                Some(file) if !std::mem::replace(&mut again, true) => self.missing.unreadable.extend(file.path),
-                _ => return found,
-            }
-        }
-    }
-
     fn note(&mut self, xid: Xid) -> Result<()> {
         self.noted.insert(xid);
         if self.noted.len() > self.noted_limit {
@@ -652,16 +426,6 @@ impl<S: LogSource> LogMinerReader<S> {
 
 fn is_gone(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::LogGone { .. })
-}
-
-/// How often, and how long apart, the dictionary is asked for the effect of a statement whose COMMIT was read.
-const DICTIONARY_LOOKS: u32 = 50;
-const DICTIONARY_PAUSE: Duration = Duration::from_millis(20);
-
-fn note_statements(decoder: &mut Decoder, transaction: &Transaction) {
-    for (record, text) in transaction.statements() {
-        decoder.note(record, text);
-    }
 }
 
 impl<S: LogSource> LogReader for LogMinerReader<S> {
