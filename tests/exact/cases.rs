@@ -11,9 +11,7 @@ use tidemark::position::{Lsn, Scn};
 use crate::log::{make_slot, transactions};
 use crate::support::Server;
 use crate::support::postgres::{LOGICAL, connect, shared};
-use crate::{Captured, Contained, LONG, WAYS, barrier, read, read_by};
-
-const SOON: Duration = Duration::from_millis(300);
+use crate::{Captured, Contained, LONG, SOON, WAYS, barrier, read, read_by};
 
 pub fn table(server: &Server, name: &str) -> Captured {
     server.psql(&format!(

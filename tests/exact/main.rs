@@ -7,6 +7,7 @@ mod random;
 mod steps;
 #[path = "../support/mod.rs"]
 mod support;
+mod transactions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,7 @@ use tidemark::snapshot::{PageLimit, PageRows, PageSource};
 use tidemark::split::{Chunk, Key, KeyRange, TableName};
 
 const LONG: Duration = Duration::from_secs(120);
+const SOON: Duration = Duration::from_millis(300);
 
 /// Rows as `id:v`.
 struct Plain(KeyCodec);

@@ -4,6 +4,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::json;
+use tidemark::database::Database;
+use tidemark::enumerator;
+use tidemark::enumerator::api::Action;
 use tidemark::error::ErrorKind;
 
 use crate::job::Job;
@@ -129,4 +132,31 @@ fn follows(source: &Source) {
         matches!(error.kind(), ErrorKind::SlotAhead { .. }) && !error.is_retryable(),
         "{error}"
     );
+}
+
+/// Before a row is read: in the snapshot no reader opens the slot's log.
+#[test]
+fn the_enumerator_refuses_a_snapshot_whose_log_the_slot_has_left_behind() {
+    for source in Source::of_each_kind("left_behind", 3) {
+        let config = source.config(&[]);
+        let mut job = Job::start(config.clone(), Arc::new(Watch::default()), 1).unwrap();
+        job.unit().unwrap();
+        job.checkpoint().unwrap();
+        let state = job.completed().enumerator.clone();
+        drop(job);
+        source.run("insert into T values (10, 'a')");
+        source.ask(&format!(
+            "select pg_replication_slot_advance('{}', pg_current_wal_insert_lsn())",
+            source.slot()
+        ));
+        let surveyor = Arc::new(Database::new(config.clone()).unwrap());
+        let enumerator = enumerator::open(&config, surveyor, 1, state.as_deref()).unwrap();
+        assert_eq!(enumerator.start().unwrap(), [Action::Cut]);
+        let error = enumerator.cut().unwrap_err();
+        enumerator.close();
+        assert!(
+            matches!(error.kind(), ErrorKind::SlotAhead { .. }) && !error.is_retryable(),
+            "{error}"
+        );
+    }
 }
