@@ -12,7 +12,7 @@ use crate::catalog::Table;
 use crate::catalog::change::ChangeKind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::OnFault;
-use crate::log::{Change, Figures, Fragment, LogEvent, LogReader, Progress, SchemaEvent, TransactionHead};
+use crate::log::{Change, Figures, Fragment, Headroom, LogEvent, LogReader, Progress, SchemaEvent, TransactionHead};
 use crate::offset::{Offset, Partial};
 use crate::position::{Place, Position, Scn};
 use crate::row::batch::{Batch, BatchLimit, Mark};
@@ -174,8 +174,8 @@ impl Stream {
         self.newest_commit
     }
 
-    /// Bytes of kept log that lie wholly before `needed`.
-    pub fn headroom(&self, needed: Scn) -> Option<u64> {
+    /// How far the log is from losing what is `needed`.
+    pub fn headroom(&self, needed: Scn) -> Option<Headroom> {
         self.log.headroom(needed)
     }
 

@@ -129,6 +129,8 @@ pub struct LogConfig {
     pub window_bytes: u64,
     /// `log.switch`
     pub may_switch: bool,
+    /// `log.headroom.warn`, in bytes
+    pub headroom_warn: u64,
     /// `log.on-corruption`
     pub on_corruption: OnFault,
     /// `log.on-dictionary-mismatch`
@@ -301,6 +303,7 @@ impl Config {
                 fetch_rows: options.integer("log.fetch.size")? as usize,
                 window_bytes: options.integer("log.window.bytes")? as u64,
                 may_switch: options.flag("log.switch")?,
+                headroom_warn: options.integer("log.headroom.warn")? as u64,
                 on_corruption: on_fault(&options, "log.on-corruption")?,
                 on_mismatch: on_fault(&options, "log.on-dictionary-mismatch")?,
                 max_age: match options.has(MAX_AGE) {

@@ -260,6 +260,16 @@ pub const OPTIONS: &[OptionSpec] = &[
               known (TM-3007): fail, or go on without it, warn and count it (`recordsSkipped`).",
     },
     OptionSpec {
+        name: "log.headroom.warn",
+        of: Of::Every,
+        kind: OptionKind::Bytes {
+            min: 0,
+            max: 1024 * GIB,
+        },
+        default: Default::Number(256 * MIB),
+        doc: "The log's headroom (`archiveHeadroomBytes`) below which a warning says what to do, once until there is room again; 0 for none.",
+    },
+    OptionSpec {
         name: "log.on-dictionary-mismatch",
         of: Of::Every,
         kind: OptionKind::Choice(&["fail", "skip"]),

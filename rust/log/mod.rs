@@ -66,8 +66,9 @@ pub trait LogReader: Send {
     /// Which log this is.
     fn incarnation(&self) -> Incarnation;
 
-    /// Bytes of kept log that lie wholly before `needed`, as the files were listed last; `None` where that is not known.
-    fn headroom(&self, needed: Scn) -> Option<u64> {
+    /// How much may still happen to the log before what is `needed` is lost, as it was looked at last; `None` where that is not
+    /// known, or nothing can happen to it.
+    fn headroom(&self, needed: Scn) -> Option<Headroom> {
         let _ = needed;
         None
     }
@@ -86,6 +87,24 @@ pub trait LogReader: Send {
     /// What it has done and what it holds; asks nothing of the database.
     fn figures(&self) -> Figures {
         Figures::default()
+    }
+}
+
+/// How far a log is from losing what is needed of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Headroom {
+    /// Bytes of kept files that lie wholly before what is needed: they may be deleted.
+    Files(u64),
+    /// Bytes of log that may be written before the server takes some away that the job's slot needs.
+    Slot(u64),
+}
+
+impl Headroom {
+    /// The bytes.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Headroom::Files(bytes) | Headroom::Slot(bytes) => bytes,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ pub mod batch;
 pub mod capture;
 mod confirming;
 mod delivery;
+mod headroom;
 mod leaving;
 mod pages;
 mod progress;

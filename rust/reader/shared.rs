@@ -11,7 +11,7 @@ use crate::gauges::{
     SPILLED_BYTES_TOTAL, TRANSACTIONS_SKIPPED, TRANSACTIONS_SPILLED, TRUNCATES_IGNORED, UNDEFINED, VALUES_GONE,
     VALUES_NULLED, VALUES_READ_BACK, VALUES_UNAVAILABLE,
 };
-use crate::log::{Figures, Progress};
+use crate::log::{Figures, Headroom, Progress};
 use crate::position::Scn;
 use crate::reader::api::Metric;
 use crate::reader::confirming::Confirming;
@@ -245,8 +245,10 @@ impl Shared {
     }
 
     /// Notes how much log may be deleted before a restart misses it.
-    pub(super) fn note_headroom(&self, bytes: Option<u64>) {
-        let bytes = bytes.map_or(UNDEFINED, |bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+    pub(super) fn note_headroom(&self, headroom: Option<Headroom>) {
+        let bytes = headroom.map_or(UNDEFINED, |headroom| {
+            i64::try_from(headroom.bytes()).unwrap_or(i64::MAX)
+        });
         self.headroom.store(bytes, Ordering::Relaxed);
     }
 

@@ -168,7 +168,7 @@ impl Worker {
             let closed = snapshot.rounds.close(&mut snapshot.clock)?;
             self.shared.counts.round_closed(snapshot.rounds.figures());
             self.shared.counts.note_unavailable(0, snapshot.rounds.unavailable());
-            self.shared.note_headroom(snapshot.rounds.headroom());
+            self.note_headroom(snapshot.rounds.headroom());
             self.leave_closed(snapshot, closed.pages, &mut begun)?;
             snapshot.progress.round_closed();
             snapshot.progress.tell(snapshot.rounds.figures());

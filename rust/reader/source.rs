@@ -9,6 +9,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounde
 use crate::error::{Error, ErrorKind, Result};
 use crate::reader::api::{Message, Metric, RowsOut, SourceReader};
 use crate::reader::capture::Connector;
+use crate::reader::headroom::Shortage;
 use crate::reader::leaving::Leaving;
 use crate::reader::shared::{Inner, Shared};
 use crate::reader::state::Todo;
@@ -66,6 +67,7 @@ impl Reader {
             stopped: stopped.clone(),
             batches: 0,
             leaving: Leaving::default(),
+            headroom: Shortage::of(limits.headroom_warn),
             name: format!("tidemark-reader-{subtask}"),
             threads: threads.clone(),
         };

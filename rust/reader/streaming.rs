@@ -69,8 +69,7 @@ impl Worker {
             if headroom_asked.is_none_or(|asked| asked.elapsed() >= HEADROOM_EVERY) {
                 headroom_asked = Some(Instant::now());
                 let needed = self.shared.lock().state.stream().map(|split| split.offset.safe);
-                self.shared
-                    .note_headroom(needed.and_then(|needed| stream.headroom(needed)));
+                self.note_headroom(needed.and_then(|needed| stream.headroom(needed)));
             }
             match step {
                 Step::Batch => {

@@ -11,6 +11,7 @@ use crate::log::OnFault;
 use crate::log::Patience;
 use crate::reader::capture::{Capture, Connector};
 use crate::reader::delivery::Delivery;
+use crate::reader::headroom::Shortage;
 use crate::reader::leaving::Leaving;
 use crate::reader::shared::Shared;
 use crate::reader::snapshot::Snapshot;
@@ -39,6 +40,8 @@ pub(super) struct WorkerLimits {
     /// `scan.lsn-commit.checkpoints-num-delay`: how many checkpoints a log that is kept for the job is kept behind the newest
     /// one that is complete.
     pub(super) confirm_delay: usize,
+    /// `log.headroom.warn`, in bytes.
+    pub(super) headroom_warn: u64,
 }
 
 impl WorkerLimits {
@@ -50,6 +53,7 @@ impl WorkerLimits {
         limits.rounds.round_bytes = config.snapshot.round_bytes;
         limits.on_truncate = config.on_truncate;
         limits.on_mismatch = config.log.on_mismatch;
+        limits.headroom_warn = config.log.headroom_warn;
         if let Some(slot) = &config.slot {
             limits.confirm_delay = slot.confirm_delay;
         }
@@ -84,6 +88,7 @@ impl WorkerLimits {
             progress: Duration::from_secs(30),
             look_for_tables: Duration::from_secs(300),
             confirm_delay: 3,
+            headroom_warn: 0,
         }
     }
 }
@@ -126,6 +131,7 @@ pub(super) struct Worker {
     /// Number of the last batch.
     pub(super) batches: u64,
     pub(super) leaving: Leaving,
+    pub(super) headroom: Shortage,
     /// What its threads are named after.
     pub(super) name: String,
     pub(super) threads: Arc<Threads>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::dialect::visibility::Visibility;
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::{Figures, Patience};
+use crate::log::{Figures, Headroom, Patience};
 use crate::odbc::Field;
 use crate::position::{Lsn, Point, Position, Scn, TransactionSnapshot};
 use crate::snapshot::barrier::{Barrier, integer};
@@ -267,7 +267,7 @@ impl PageRounds for ExactRounds {
         Figures::default()
     }
 
-    fn headroom(&self) -> Option<u64> {
+    fn headroom(&self) -> Option<Headroom> {
         None
     }
 

@@ -9,7 +9,7 @@ pub mod splitter;
 pub mod wait;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::Figures;
+use crate::log::{Figures, Headroom};
 use crate::position::{Point, Position, Scn};
 use crate::snapshot::page::{ClosedPage, ClosedRound, PageTicket, SelectedPage};
 use crate::snapshot::wait::Clock;
@@ -222,7 +222,7 @@ pub trait PageRounds: Send {
     fn figures(&self) -> Figures;
 
     /// Bytes of kept log before what the log phase will need of the pages closed so far.
-    fn headroom(&self) -> Option<u64>;
+    fn headroom(&self) -> Option<Headroom>;
 
     /// What was done about values that the log does not hold.
     fn unavailable(&self) -> Counts;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::catalog::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::standstill::Standstill;
-use crate::log::{Figures, Fragment, LogEvent, LogReader, Patience, Progress};
+use crate::log::{Figures, Fragment, Headroom, LogEvent, LogReader, Patience, Progress};
 use crate::position::{Point, Position, Scn};
 use crate::row::{RowCodec, RowKind, RowOrigin};
 use crate::snapshot::merge::Page;
@@ -361,8 +361,8 @@ impl Rounds {
         self.log.figures()
     }
 
-    /// Bytes of kept log before what the log phase will need of the pages closed so far.
-    pub fn headroom(&self) -> Option<u64> {
+    /// How far the log is from losing what the log phase will need of the pages closed so far.
+    pub fn headroom(&self) -> Option<Headroom> {
         self.log.headroom(self.needed?)
     }
 
@@ -533,7 +533,7 @@ impl PageRounds for Rounds {
         Rounds::figures(self)
     }
 
-    fn headroom(&self) -> Option<u64> {
+    fn headroom(&self) -> Option<Headroom> {
         Rounds::headroom(self)
     }
 

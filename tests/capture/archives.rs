@@ -11,6 +11,7 @@ use tidemark::position::Scn;
 use crate::faults::{expire, failure};
 use crate::job::{Job, PATIENCE, Turn};
 use crate::source::Source;
+use crate::warnings;
 use crate::watch::{Watch, once};
 
 fn switch(source: &Source) {
@@ -323,7 +324,8 @@ fn metric(job: &Job, name: &str) -> i64 {
 #[test]
 fn gauges_tell_what_is_open_and_how_much_log_may_go() {
     let source = Source::alone("GAUGES", 2);
-    let mut job = Job::of(&source, Watch::default());
+    let config = source.config(&[("log.headroom.warn", 1000.into())]);
+    let mut job = Job::start(config, Arc::default(), 1).unwrap();
     job.catch_up(&source).unwrap();
     let open = [
         "openTransactions",
@@ -366,7 +368,27 @@ fn gauges_tell_what_is_open_and_how_much_log_may_go() {
     sum(&mut job, 303);
     job.checkpoint().unwrap();
     job.run(|job| headroom(job) == more).unwrap();
-    source.run("call logminer.purge()");
-    sum(&mut job, 304);
-    job.run(|job| headroom(job) == 0).unwrap();
+
+    // What falls short of `log.headroom.warn` is said, and again once there was room enough.
+    for round in 0..2 {
+        let ((), said) = warnings::with("log.headroom.warn is 1000:", || {
+            source.run("call logminer.purge()");
+            sum(&mut job, 304 + 10 * round);
+            job.run(|job| headroom(job) == 0).unwrap();
+        });
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].contains("headroom is 0 bytes") && said[0].contains("Keep archives longer"),
+            "{said:?}"
+        );
+        source.run("insert into T select g, repeat('x', 100) from generate_series(1000, 1099) g");
+        switch(&source);
+        sum(&mut job, 305 + 10 * round);
+        let ((), said) = warnings::with("log.headroom.warn is 1000:", || {
+            job.checkpoint().unwrap();
+            job.run(|job| headroom(job) > 1250).unwrap();
+        });
+        assert!(said.is_empty(), "{said:?}");
+        source.run("delete from T where \"ID\" >= 1000");
+    }
 }

@@ -27,5 +27,8 @@ mod startup;
 mod stream;
 mod tables;
 mod visibility;
+#[path = "../support/warnings.rs"]
+#[allow(dead_code)]
+mod warnings;
 mod watch;
 mod workload;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tidemark::database::Database;
 use tidemark::error::Result;
-use tidemark::log::{Figures, LogEvent, LogReader, Patience, Progress};
+use tidemark::log::{Figures, Headroom, LogEvent, LogReader, Patience, Progress};
 use tidemark::position::{Incarnation, Point, Position, Scn};
 use tidemark::reader::capture::{Capture, Connector};
 use tidemark::row::RowCodec;
@@ -290,7 +290,7 @@ impl LogReader for WatchedLog {
         self.log.figures()
     }
 
-    fn headroom(&self, needed: Scn) -> Option<u64> {
+    fn headroom(&self, needed: Scn) -> Option<Headroom> {
         self.log.headroom(needed)
     }
 }

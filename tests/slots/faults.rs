@@ -10,6 +10,7 @@ use crate::job::{Job, PATIENCE};
 use crate::source::{Place, Source};
 use crate::support::Server;
 use crate::support::postgres::LOGICAL;
+use crate::warnings;
 use crate::watch::Watch;
 
 fn start(source: &Source, options: &[(&str, serde_json::Value)]) -> Job {
@@ -154,7 +155,7 @@ fn no_call_is_made_for_a_log_that_has_not_grown(job: &mut Job, server: &Server, 
 #[test]
 fn log_that_is_taken_from_under_the_slot_ends_the_job_by_name_and_shows_before() {
     let (server, source) = of_its_own("lost", &["max_slot_wal_keep_size = 16MB", "min_wal_size = 32MB"]);
-    let mut job = start(&source, &[]);
+    let mut job = start(&source, &[("log.headroom.warn", json!(1 << 20))]);
     job.catch_up(&source).unwrap();
     job.checkpoint().unwrap();
     let metric = |job: &Job, name: &str| {
@@ -165,13 +166,17 @@ fn log_that_is_taken_from_under_the_slot_ends_the_job_by_name_and_shows_before()
     assert!((0..1 << 20).contains(&metric(&job, "slotRetainedBytes")));
     let room = metric(&job, "archiveHeadroomBytes");
     assert!((1..64 << 20).contains(&room), "{room}");
-    for _ in 0..4 {
-        server.psql("select pg_logical_emit_message(true, 'x', 'y'); select pg_switch_wal()");
-    }
-    until("the gauges show it", || {
-        job.turn(0).unwrap();
-        metric(&job, "slotRetainedBytes") > 32 << 20 && metric(&job, "archiveHeadroomBytes") == 0
+    let ((), said) = warnings::with("log.headroom.warn is 1048576", || {
+        for _ in 0..4 {
+            server.psql("select pg_logical_emit_message(true, 'x', 'y'); select pg_switch_wal()");
+        }
+        until("the gauges show it", || {
+            job.turn(0).unwrap();
+            metric(&job, "slotRetainedBytes") > 32 << 20 && metric(&job, "archiveHeadroomBytes") == 0
+        });
     });
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("raise max_slot_wal_keep_size"), "{said:?}");
     server.psql("checkpoint");
     source.run("insert into T values (9, 'late')");
     let error = job

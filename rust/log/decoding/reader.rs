@@ -15,7 +15,7 @@ use crate::log::decoding::plugin::AnyPlugin;
 use crate::log::decoding::session::{self, SlotSettings, check_durable};
 use crate::log::decoding::slot::SlotStatus;
 use crate::log::decoding::tables::Tables;
-use crate::log::{Figures, FragmentLimit, LogEvent, LogReader, Opening, Progress};
+use crate::log::{Figures, FragmentLimit, Headroom, LogEvent, LogReader, Opening, Progress};
 use crate::position::{Incarnation, Lsn, Position, Scn, TransactionSnapshot, Xid};
 use crate::split::Partition;
 
@@ -416,8 +416,8 @@ impl LogReader for SlotReader {
         self.incarnation
     }
 
-    fn headroom(&self, _needed: Scn) -> Option<u64> {
-        self.status.safe_bytes
+    fn headroom(&self, _needed: Scn) -> Option<Headroom> {
+        self.status.safe_bytes.map(Headroom::Slot)
     }
 
     /// The flush LSN is asked for in a tenth of a millisecond (measured).

@@ -25,7 +25,7 @@ use crate::log::logminer::source::{LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::{Window, Windows};
 use crate::log::transactions::{Overdue, Transaction, Transactions};
 use crate::log::undo::Form;
-use crate::log::{Figures, LogEvent, LogReader, Opening, Progress, TransactionHead};
+use crate::log::{Figures, Headroom, LogEvent, LogReader, Opening, Progress, TransactionHead};
 use crate::position::{CommitPosition, Incarnation, Position, Scn, Xid};
 
 /// Reads a log through mining calls (design 3.1).
@@ -505,8 +505,8 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
         archives.from(needed).map(|_| ())
     }
 
-    fn headroom(&self, needed: Scn) -> Option<u64> {
-        Some(self.archives.headroom(needed))
+    fn headroom(&self, needed: Scn) -> Option<Headroom> {
+        Some(Headroom::Files(self.archives.headroom(needed)))
     }
 
     fn incarnation(&self) -> Incarnation {

@@ -137,6 +137,12 @@ public final class TidemarkOptions {
           .defaultValue("fail")
           .withDescription("What to do about a log record that cannot be read: 'fail' or 'skip'.");
 
+  public static final ConfigOption<MemorySize> LOG_HEADROOM_WARN =
+      ConfigOptions.key("log.headroom.warn")
+          .memoryType()
+          .defaultValue(MemorySize.ofMebiBytes(256))
+          .withDescription("The log's headroom below which a warning says what to do; 0 for none.");
+
   public static final ConfigOption<String> LOG_ON_DICTIONARY_MISMATCH =
       ConfigOptions.key("log.on-dictionary-mismatch")
           .stringType()
@@ -348,6 +354,7 @@ public final class TidemarkOptions {
           SCAN_SNAPSHOT_FETCH_SIZE,
           SCAN_SNAPSHOT_PAGE_BYTES,
           SCAN_SNAPSHOT_ROUND_BYTES,
+          LOG_HEADROOM_WARN,
           LOG_ON_DICTIONARY_MISMATCH,
           TRANSACTION_FRAGMENT_ROWS,
           VALUE_ON_ERROR,
