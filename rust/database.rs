@@ -17,7 +17,7 @@ use crate::dialect::{self, Endpoint, Family};
 use crate::enumerator::survey::{Survey, Surveyor};
 use crate::error::{ErrorKind, Result};
 use crate::position::Scn;
-use crate::reader::capture::{Capture, Connector};
+use crate::reader::capture::{Calls, Capture, Connector, Overdue};
 use crate::split::TableName;
 
 /// The database that a job's configuration names, by how its log is read. Connects to nothing by itself.
@@ -66,21 +66,23 @@ impl Database {
     }
 }
 
-impl Connector for Arc<Database> {
-    fn connect(&self) -> Result<Box<dyn Capture>> {
-        self.connector.connect()
-    }
-
+impl Calls for Arc<Database> {
     fn cancel(&self) {
         self.connector.cancel();
     }
 
-    fn busy_for(&self) -> Option<Duration> {
-        self.connector.busy_for()
+    fn overdue(&self) -> Option<Overdue> {
+        self.connector.overdue()
     }
 
-    fn cancel_calls(&self, longer_than: Duration) {
-        self.connector.cancel_calls(longer_than);
+    fn cancel_overdue(&self, by: Duration) {
+        self.connector.cancel_overdue(by);
+    }
+}
+
+impl Connector for Arc<Database> {
+    fn connect(&self) -> Result<Box<dyn Capture>> {
+        self.connector.connect()
     }
 
     fn confirm(&self, before: Scn) {
@@ -91,9 +93,5 @@ impl Connector for Arc<Database> {
 impl Surveyor for Arc<Database> {
     fn connect(&self, state: Option<&[Arc<TableName>]>) -> Result<Box<dyn Survey>> {
         self.surveyor.connect(state)
-    }
-
-    fn cancel(&self) {
-        self.surveyor.cancel();
     }
 }

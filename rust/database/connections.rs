@@ -1,10 +1,12 @@
 //! The connections of one reader or enumerator: opened with patience, ended together.
 
+use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::{CancelToken, Connection, ConnectionSettings};
+use crate::reader::capture::Overdue;
 
 /// Pauses between attempts to connect: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
@@ -22,6 +24,9 @@ pub(super) struct Connections {
 struct Open {
     cancelled: bool,
     tokens: Vec<CancelToken>,
+    /// How many attempts were begun, and since when those last that have not ended, by their numbers.
+    begun: u64,
+    attempts: BTreeMap<u64, Instant>,
 }
 
 impl Connections {
@@ -55,10 +60,19 @@ impl Connections {
     }
 
     fn attempt(&self) -> Result<Connection> {
-        if self.lock().cancelled {
-            return Err(ErrorKind::Closed.into());
-        }
-        let connection = Connection::open(&self.settings)?;
+        let number = {
+            let mut open = self.lock();
+            if open.cancelled {
+                return Err(ErrorKind::Closed.into());
+            }
+            open.begun += 1;
+            let number = open.begun;
+            open.attempts.insert(number, Instant::now());
+            number
+        };
+        let opened = Connection::open(&self.settings);
+        self.lock().attempts.remove(&number);
+        let connection = opened?;
         let token = connection.cancel_token();
         let mut open = self.lock();
         if open.cancelled {
@@ -83,15 +97,30 @@ impl Connections {
         self.cancelled.notify_all();
     }
 
-    /// How long the longest running call has been running.
-    pub(super) fn busy_for(&self) -> Option<Duration> {
-        self.lock().tokens.iter().filter_map(CancelToken::busy_for).max()
+    /// By how much the call that does so most takes longer than it may.
+    pub(super) fn overdue(&self) -> Option<Overdue> {
+        let beyond = |running: Duration, limit: Duration| {
+            let by = running.checked_sub(limit)?;
+            Some(Overdue { by, running })
+        };
+        let open = self.lock();
+        let calls = open.tokens.iter().filter_map(|token| {
+            let limit = self.settings.statement_timeout?;
+            beyond(token.busy_for()?, limit)
+        });
+        // A driver may not know how long an attempt may take, and there is nothing yet by which it could be cancelled.
+        let attempts = open.attempts.values();
+        let attempts = attempts.filter_map(|since| beyond(since.elapsed(), self.settings.connect_timeout));
+        calls.chain(attempts).max()
     }
 
-    /// Cancels the calls that have been running for so long.
-    pub(super) fn cancel_calls(&self, longer_than: Duration) {
+    /// Cancels the calls that take longer than they may by so much.
+    pub(super) fn cancel_overdue(&self, by: Duration) {
+        let Some(limit) = self.settings.statement_timeout else {
+            return;
+        };
         for token in &self.lock().tokens {
-            if token.busy_for().is_some_and(|busy| busy >= longer_than) {
+            if token.busy_for().is_some_and(|busy| busy >= limit + by) {
                 token.cancel_aside();
             }
         }

@@ -18,7 +18,7 @@ use crate::log::spill::Spilling;
 use crate::log::{FragmentLimit, LogReader, LogStart, Opening, Patience};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
-use crate::reader::capture::{Capture, Connector};
+use crate::reader::capture::{Calls, Capture, Connector, Overdue};
 use crate::row::RowCodec;
 use crate::snapshot::PageSource;
 use crate::split::{Chunk, Key, Partition, TableName};
@@ -50,6 +50,20 @@ impl MinedDatabase {
     }
 }
 
+impl Calls for Arc<MinedDatabase> {
+    fn cancel(&self) {
+        self.connections.cancel();
+    }
+
+    fn overdue(&self) -> Option<Overdue> {
+        self.connections.overdue()
+    }
+
+    fn cancel_overdue(&self, by: Duration) {
+        self.connections.cancel_overdue(by);
+    }
+}
+
 impl Connector for Arc<MinedDatabase> {
     fn connect(&self) -> Result<Box<dyn Capture>> {
         self.spilling.sweep();
@@ -59,18 +73,6 @@ impl Connector for Arc<MinedDatabase> {
             database: self.clone(),
             tables,
         }))
-    }
-
-    fn cancel(&self) {
-        self.connections.cancel();
-    }
-
-    fn busy_for(&self) -> Option<Duration> {
-        self.connections.busy_for()
-    }
-
-    fn cancel_calls(&self, longer_than: Duration) {
-        self.connections.cancel_calls(longer_than);
     }
 }
 
@@ -100,10 +102,6 @@ impl Surveyor for Arc<MinedDatabase> {
         // Nothing is mined here: the reader answers questions, and opening it checks how the server is set up.
         let (opening, log) = captured.log_miner().open_new(self.connections.open()?)?;
         Ok(Box::new(Surveyed { captured, opening, log }))
-    }
-
-    fn cancel(&self) {
-        self.connections.cancel();
     }
 }
 

@@ -24,7 +24,7 @@ use crate::log::decoding::slot;
 use crate::log::{FragmentLimit, LogReader, Opening, Patience};
 use crate::odbc::{Connection, ConnectionSettings};
 use crate::position::{Incarnation, Lsn, Position, Scn};
-use crate::reader::capture::{Capture, Connector};
+use crate::reader::capture::{Calls, Capture, Connector, Overdue};
 use crate::row::RowCodec;
 use crate::snapshot::barrier::Barrier;
 use crate::snapshot::exact::{ExactPages, ExactRounds};
@@ -144,6 +144,21 @@ impl SlotDatabase {
     }
 }
 
+impl Calls for Arc<SlotDatabase> {
+    fn cancel(&self) {
+        self.stop.stop();
+        self.connections.cancel();
+    }
+
+    fn overdue(&self) -> Option<Overdue> {
+        self.connections.overdue()
+    }
+
+    fn cancel_overdue(&self, by: Duration) {
+        self.connections.cancel_overdue(by);
+    }
+}
+
 impl Connector for Arc<SlotDatabase> {
     fn connect(&self) -> Result<Box<dyn Capture>> {
         let mut connection = self.open()?;
@@ -154,19 +169,6 @@ impl Connector for Arc<SlotDatabase> {
             dialect,
             tables,
         }))
-    }
-
-    fn cancel(&self) {
-        self.stop.stop();
-        self.connections.cancel();
-    }
-
-    fn busy_for(&self) -> Option<Duration> {
-        self.connections.busy_for()
-    }
-
-    fn cancel_calls(&self, longer_than: Duration) {
-        self.connections.cancel_calls(longer_than);
     }
 
     fn confirm(&self, before: Scn) {
@@ -205,10 +207,6 @@ impl Surveyor for Arc<SlotDatabase> {
         surveyed.warn();
         surveyed.drops = self.slot.drop_on_stop;
         Ok(Box::new(surveyed))
-    }
-
-    fn cancel(&self) {
-        Connector::cancel(self);
     }
 }
 

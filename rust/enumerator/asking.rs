@@ -4,14 +4,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{RecvTimeoutError, bounded, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded, select};
 
 use crate::enumerator::survey::{Survey, Surveyor};
 use crate::error::{ErrorKind, Result};
+use crate::reader::CALL_GRACE;
+use crate::reader::watch::Watch;
 use crate::stop::{Stop, Stopped};
 
 /// How long a cancelled driver may take to come back before its thread and connection are abandoned.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether a call takes longer than it may.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// The connection of an enumerator, once there is one.
 pub(super) type Connected = Option<Box<dyn Survey>>;
@@ -19,6 +24,7 @@ pub(super) type Connected = Option<Box<dyn Survey>>;
 pub(super) struct Asking {
     surveyor: Arc<dyn Surveyor>,
     connected: Arc<Mutex<Connected>>,
+    watch: Watch,
     stop: Stop,
     stopped: Stopped,
 }
@@ -29,6 +35,7 @@ impl Asking {
         Asking {
             surveyor,
             connected: Arc::default(),
+            watch: Watch::new(CALL_GRACE),
             stop,
             stopped,
         }
@@ -37,7 +44,7 @@ impl Asking {
     /// Asks one question at a time and waits for the answer.
     ///
     /// # Errors
-    /// Those of the question; `Closed` after a cancel.
+    /// Those of the question; `Timeout` where a call hangs in spite of being cancelled; `Closed` after a cancel.
     pub(super) fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&dyn Surveyor, &mut Connected) -> Result<T> + Send + 'static,
@@ -85,14 +92,11 @@ impl Asking {
                 let _ = send.send(asked);
             })
             .map_err(|error| ErrorKind::Internal(format!("no thread could be started: {error}")))?;
-        let mut answered = select! {
-            recv(answer) -> answered => answered.map_err(|_| RecvTimeoutError::Disconnected),
-            recv(self.stopped.channel()) -> _ => Err(RecvTimeoutError::Timeout),
-        };
-        let deadline = Instant::now() + PATIENCE;
+        let mut answered = self.wait(&answer)?;
+        let deadline = Instant::now() + self.watch.patience(PATIENCE);
         while let Err(RecvTimeoutError::Timeout) = answered {
             if Instant::now() >= deadline {
-                log::warn!("the enumerator's database does not answer; a thread is abandoned with its connections");
+                self.watch.abandon(1);
                 return Err(ErrorKind::Closed.into());
             }
             // The driver may have begun another call between two of these.
@@ -104,6 +108,22 @@ impl Asking {
             // As if it had come up here: who called catches it and knows its text.
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
             Err(_) => Err(ErrorKind::Internal("a thread ended without an answer".into()).into()),
+        }
+    }
+
+    /// Waits for an answer until this is stopped (`Err(Timeout)`) or a call has to be given up.
+    fn wait<T>(&self, answer: &Receiver<T>) -> Result<std::result::Result<T, RecvTimeoutError>> {
+        loop {
+            select! {
+                recv(answer) -> answered => return Ok(answered.map_err(|_| RecvTimeoutError::Disconnected)),
+                recv(self.stopped.channel()) -> _ => return Ok(Err(RecvTimeoutError::Timeout)),
+                default(LOOK_EVERY) => {}
+            }
+            if let Err(error) = self.watch.look(&*self.surveyor) {
+                self.surveyor.cancel();
+                self.watch.abandon(1);
+                return Err(error);
+            }
         }
     }
 }

@@ -6,10 +6,11 @@ use crate::error::Result;
 use crate::log::LogStart;
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
+use crate::reader::capture::Calls;
 use crate::split::{Chunk, Key, Partition, TableName};
 
 /// Connects the enumerator to its database.
-pub trait Surveyor: Send + Sync {
+pub trait Surveyor: Calls {
     /// Connects, checks that the database is set up for capture, and looks the captured tables up. May block for long.
     /// Where there is a state, only its own tables must be as they should: another one that came to match is not captured,
     /// and its own may have been altered since the job began.
@@ -17,9 +18,6 @@ pub trait Surveyor: Send + Sync {
     /// # Errors
     /// Connection, set-up and catalogue errors.
     fn connect(&self, state: Option<&[Arc<TableName>]>) -> Result<Box<dyn Survey>>;
-
-    /// Wakes what is stuck in a driver, and refuses further connections. Never blocks.
-    fn cancel(&self);
 }
 
 /// An open connection to the captured tables and their log.

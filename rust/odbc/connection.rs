@@ -187,11 +187,14 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.cancel.forget();
+        // A driver may ask the server once more, and hang with it.
+        self.cancel.begin();
         if let Some(Handles { statement, connection }) = self.handles.take() {
             // SAFETY: The handle is owned here, nobody cancels through it any more, and it is not used again.
             let _ = unsafe { SQLFreeHandle(HandleType::Stmt, statement.into_sys().as_handle()) };
             release_connection(connection);
         }
+        self.cancel.end();
     }
 }
 

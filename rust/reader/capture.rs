@@ -12,22 +12,34 @@ use crate::snapshot::{PageRounds, PageSource};
 use crate::split::{Partition, TableName};
 use crate::unavailable::Completion;
 
+/// The calls that are in a driver, of a reader or an enumerator; asked from any thread.
+pub trait Calls: Send + Sync {
+    /// Wakes what is stuck in a driver on any of the connections, and refuses further ones. Never blocks.
+    fn cancel(&self);
+
+    /// By how much the call that does so most takes longer than it may, an attempt to connect being one; `None` if none does.
+    fn overdue(&self) -> Option<Overdue>;
+
+    /// Asks the driver to end the calls that take longer than they may by so much; connections stay. Never blocks.
+    fn cancel_overdue(&self, by: Duration);
+}
+
+/// A call that takes longer than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Overdue {
+    /// So much longer.
+    pub by: Duration,
+    /// It has been running for so long.
+    pub running: Duration,
+}
+
 /// Connects a reader to its database; shared by the reader's threads.
-pub trait Connector: Send + Sync {
+pub trait Connector: Calls {
     /// Connects and looks the captured tables up. May block for long.
     ///
     /// # Errors
     /// Connection, catalogue and set-up errors.
     fn connect(&self) -> Result<Box<dyn Capture>>;
-
-    /// Wakes what is stuck in a driver on any of the connections, and refuses further ones. Never blocks.
-    fn cancel(&self);
-
-    /// How long the longest running call has been running; `None` between calls.
-    fn busy_for(&self) -> Option<Duration>;
-
-    /// Asks the driver to end the calls that have been running for so long; connections stay. Never blocks.
-    fn cancel_calls(&self, longer_than: Duration);
 
     /// What commits before a place is asked for no more: a database that keeps its log for the job may let go of it. Never
     /// blocks; of several places the last one counts.

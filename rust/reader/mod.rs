@@ -17,7 +17,7 @@ mod streaming;
 #[cfg(test)]
 mod tests;
 mod threads;
-mod watch;
+pub(crate) mod watch;
 mod worker;
 
 use std::sync::Arc;
@@ -33,12 +33,12 @@ use crate::reader::worker::WorkerLimits;
 /// How long a closing reader waits for a driver that does not come back.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long beyond `socket.timeout` a call may run until it is cancelled, and again until it is given up.
-const CALL_GRACE: Duration = Duration::from_secs(5);
+/// How long beyond its time a call may run until it is cancelled, and again until it is given up.
+pub(crate) const CALL_GRACE: Duration = Duration::from_secs(5);
 
 /// The reader of a subtask. Connects to nothing yet: Flink calls this on the task thread.
 pub fn open(config: &Config, connector: Arc<dyn Connector>, subtask: u32) -> Arc<dyn SourceReader> {
     let limits = WorkerLimits::of(config);
-    let watch = Watch::new(config.socket_timeout, CALL_GRACE);
+    let watch = Watch::new(CALL_GRACE);
     Arc::new(Reader::new(connector, limits, subtask, CLOSE_PATIENCE, watch))
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use super::api::{Message, RowsOut, SourceReader};
-use super::capture::{Capture, Connector};
+use super::capture::{Calls, Capture, Connector, Overdue};
 use super::source::Reader;
 use super::watch::Watch;
 use super::worker::WorkerLimits;
@@ -79,29 +79,32 @@ fn reader(fake: &Fake) -> Reader {
     let mut limits = WorkerLimits::new(100);
     limits.batch.rows = 3;
     limits.look_for_tables = Duration::from_millis(3);
-    let watch = Watch::new(WATCHED, WATCHED);
+    let watch = Watch::new(WATCHED);
     Reader::new(Arc::new(fake.clone()), limits, 0, Duration::from_secs(5), watch)
 }
 
-impl Connector for Fake {
-    fn connect(&self) -> Result<Box<dyn Capture>> {
-        Ok(Box::new(FakeCapture(self.clone(), vec![table()])))
-    }
-
+impl Calls for Fake {
     fn cancel(&self) {
         self.0.cancelled.store(true, Ordering::SeqCst);
         self.0.changed.notify_all();
     }
 
-    fn busy_for(&self) -> Option<Duration> {
+    fn overdue(&self) -> Option<Overdue> {
         // Longer at each look.
-        let looks = self.0.calls_cancelled.load(Ordering::SeqCst) as u32;
-        self.0.deaf.load(Ordering::SeqCst).then(|| (looks + 2) * WATCHED)
+        let by = (self.0.calls_cancelled.load(Ordering::SeqCst) as u32 + 1) * WATCHED;
+        let running = 10 * WATCHED + by;
+        self.0.deaf.load(Ordering::SeqCst).then_some(Overdue { by, running })
     }
 
-    fn cancel_calls(&self, longer_than: Duration) {
-        assert_eq!(longer_than, 2 * WATCHED);
+    fn cancel_overdue(&self, by: Duration) {
+        assert_eq!(by, WATCHED);
         self.0.calls_cancelled.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Connector for Fake {
+    fn connect(&self) -> Result<Box<dyn Capture>> {
+        Ok(Box::new(FakeCapture(self.clone(), vec![table()])))
     }
 
     fn confirm(&self, before: Scn) {

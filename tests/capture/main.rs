@@ -11,6 +11,7 @@ mod checkpoint;
 mod ddl;
 mod ddl_events;
 mod faults;
+mod gated;
 mod hung;
 mod job;
 mod keyless;

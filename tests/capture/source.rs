@@ -12,6 +12,7 @@ use tidemark::error::Result;
 use tidemark::odbc::{Connection, Secret};
 
 use crate::job::PATIENCE;
+use crate::support::gate::Behind;
 use crate::support::key_kinds::KeyKind;
 use crate::support::stand_in::StandIn;
 
@@ -108,6 +109,39 @@ impl Source {
             Arc::new(stand_in)
         });
         Source::on(stand_in.clone(), schema, rows)
+    }
+
+    /// One of each kind of database that is read this way.
+    pub fn each(schema: &str, rows: u64) -> [Source; 1] {
+        [Source::one(schema, rows)]
+    }
+
+    /// One of them.
+    pub fn one(schema: &str, rows: u64) -> Source {
+        Source::shared(&format!("GATED_{}", schema.to_uppercase()), rows)
+    }
+
+    /// Where its server listens.
+    pub fn behind(&self) -> Behind {
+        let endpoint = self.stand_in.endpoint();
+        Behind::Tcp(format!("{}:{}", endpoint.hostname, endpoint.port))
+    }
+
+    /// Options that a database refuses for good, by what is wrong.
+    pub fn refused(&self) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
+        self.run(r#"do $$ begin if to_regrole('"BARE"') is null then create role "BARE" login password 'bare'; end if; end $$"#);
+        vec![
+            ("password", vec![("password", json!("not-it"))]),
+            ("user", vec![("username", json!("NOBODY"))]),
+            ("database", vec![("odbc.Database", json!("nowhere"))]),
+            ("driver", vec![("odbc.driver", json!("No Such Driver"))]),
+            ("grant", vec![("username", json!("BARE")), ("password", json!("bare"))]),
+        ]
+    }
+
+    /// What has a job ask its database once more when it ends.
+    pub fn dropping(&self) -> [(&'static str, Value); 0] {
+        []
     }
 
     /// On a server of its own.

@@ -9,7 +9,7 @@ use tidemark::database::Database;
 use tidemark::error::Result;
 use tidemark::log::{Figures, Headroom, LogEvent, LogReader, Patience, Progress};
 use tidemark::position::{Incarnation, Point, Position, Scn};
-use tidemark::reader::capture::{Capture, Connector};
+use tidemark::reader::capture::{Calls, Capture, Connector, Overdue};
 use tidemark::row::RowCodec;
 use tidemark::snapshot::page::{RoundLimits, Rounds};
 use tidemark::snapshot::{PageLimit, PageRounds, PageRows, PageSource, Piece};
@@ -60,6 +60,20 @@ pub struct Watched {
     pub subtask: u32,
 }
 
+impl Calls for Watched {
+    fn cancel(&self) {
+        self.database.cancel();
+    }
+
+    fn overdue(&self) -> Option<Overdue> {
+        self.database.overdue()
+    }
+
+    fn cancel_overdue(&self, by: Duration) {
+        self.database.cancel_overdue(by);
+    }
+}
+
 impl Connector for Watched {
     fn connect(&self) -> Result<Box<dyn Capture>> {
         Ok(Box::new(WatchedCapture {
@@ -67,18 +81,6 @@ impl Connector for Watched {
             watch: self.watch.clone(),
             subtask: self.subtask,
         }))
-    }
-
-    fn cancel(&self) {
-        Connector::cancel(&self.database);
-    }
-
-    fn busy_for(&self) -> Option<Duration> {
-        self.database.busy_for()
-    }
-
-    fn cancel_calls(&self, longer_than: Duration) {
-        self.database.cancel_calls(longer_than);
     }
 
     fn confirm(&self, before: Scn) {

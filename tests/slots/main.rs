@@ -7,6 +7,8 @@ mod binary_row;
 #[allow(dead_code)]
 #[path = "../capture/checkpoint.rs"]
 mod checkpoint;
+#[path = "../capture/gated.rs"]
+mod gated;
 #[allow(dead_code)]
 #[path = "../capture/job.rs"]
 mod job;

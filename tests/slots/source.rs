@@ -11,6 +11,7 @@ use tidemark::dialect::kingbase::KINGBASE;
 use tidemark::dialect::postgres::connection;
 use tidemark::odbc::{Connection, Secret};
 
+use crate::support::gate::Behind;
 use crate::support::postgres::{connect, shared};
 use crate::support::stand_in::StandIn;
 use crate::support::{DRIVER, Server};
@@ -78,6 +79,49 @@ impl Source {
             Some(plugin) => Source::shared(&schema, plugin, rows),
             None => Source::face(&schema, rows),
         })
+    }
+
+    /// One of each kind of database that is read this way.
+    pub fn each(schema: &str, rows: u64) -> Vec<Source> {
+        vec![
+            Source::one(schema, rows),
+            Source::face(&format!("gated_{schema}"), rows),
+        ]
+    }
+
+    /// One of them.
+    pub fn one(schema: &str, rows: u64) -> Source {
+        Source::shared(&format!("gated_{schema}"), "pgoutput", rows)
+    }
+
+    /// Where its server listens.
+    pub fn behind(&self) -> Behind {
+        match self.place {
+            Place::Postgres(server) => Behind::Unix(format!("{}/.s.PGSQL.5432", server.host()).into()),
+            Place::Kingbase(face) => Behind::Tcp(format!("{}:{}", face.value("HOST"), face.value("PORT"))),
+        }
+    }
+
+    /// Options that a database refuses for good, by what is wrong.
+    pub fn refused(&self) -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
+        self.run(
+            r#"do $$ begin if to_regrole('bare') is null then create role bare login password 'bare'; end if; end $$"#,
+        );
+        let mut refused = vec![
+            ("user", vec![("username", json!("nobody_of_this_name"))]),
+            ("database", vec![("database-name", json!("nowhere"))]),
+            ("driver", vec![("odbc.driver", json!("No Such Driver"))]),
+            ("grant", vec![("username", json!("bare")), ("password", json!("bare"))]),
+        ];
+        if matches!(self.place, Place::Kingbase(_)) {
+            refused.push(("password", vec![("password", json!("not-it"))]));
+        }
+        refused
+    }
+
+    /// What has a job ask its database once more when it ends.
+    pub fn dropping(&self) -> [(&'static str, Value); 1] {
+        [("slot.drop-on-stop", json!(true))]
     }
 
     fn made(self, id: &str, v: &str, rows: u64) -> Source {

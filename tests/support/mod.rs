@@ -6,6 +6,7 @@
 
 #![allow(dead_code)]
 
+pub mod gate;
 pub mod key_kinds;
 pub mod postgres;
 pub mod stand_in;
