@@ -45,7 +45,7 @@ impl Database {
             connect_timeout: config.connect_timeout,
             statement_timeout: Some(config.socket_timeout),
             driver: config.odbc_driver.clone(),
-            attributes: config.odbc.clone().into_iter().collect(),
+            attributes: config.odbc.0.clone().into_iter().collect(),
         };
         Ok(Arc::new(match family {
             Family::Mining(dialect) => {

@@ -10,6 +10,8 @@ pub mod database;
 pub mod dialect;
 pub mod enumerator;
 pub mod error;
+#[cfg(test)]
+mod fuzz;
 pub mod gauges;
 pub mod log;
 pub mod odbc;

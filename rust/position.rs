@@ -128,17 +128,25 @@ pub struct TransactionSnapshot {
 impl TransactionSnapshot {
     /// Reads `xmin:xmax:xid,xid,…`, as `txid_current_snapshot()` writes it.
     pub fn parse(text: &str) -> Option<Self> {
-        let xid = |text: &str| text.parse().ok().map(Xid);
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let xid = |text: &str| text.parse().ok().filter(|_| is_number(text)).map(Xid);
         let mut parts = text.trim().split(':');
         let (xmin, xmax, open) = (xid(parts.next()?)?, xid(parts.next()?)?, parts.next()?);
         let open = open.split(',').filter(|text| !text.is_empty()).map(xid);
         let mut open: Vec<Xid> = open.collect::<Option<_>>()?;
         open.sort_unstable();
-        parts.next().is_none().then(|| TransactionSnapshot {
+        let snapshot = TransactionSnapshot {
             xmin,
             xmax,
             open: open.into(),
-        })
+        };
+        (parts.next().is_none() && snapshot.is_sound()).then_some(snapshot)
+    }
+
+    /// Whether it is one that a server can have had: else it would call transactions visible that it lists as open.
+    fn is_sound(&self) -> bool {
+        let between = |xid: &Xid| (self.xmin..self.xmax).contains(xid);
+        self.xmin <= self.xmax && self.open.is_sorted() && self.open.iter().all(between)
     }
 
     /// Whether the SELECT saw the transaction's rows.
@@ -197,14 +205,20 @@ impl Point {
     pub(crate) fn read(from: &mut Reader<'_>) -> Result<Self> {
         Ok(match from.u8()? {
             0 => Point::Position(Position::read(from)?),
-            1 => Point::Snapshot {
-                snapshot: TransactionSnapshot {
+            1 => {
+                let snapshot = TransactionSnapshot {
                     xmin: Xid(from.u64()?),
                     xmax: Xid(from.u64()?),
                     open: from.list(|from| from.u64().map(Xid))?.into(),
-                },
-                high: Lsn(from.u64()?),
-            },
+                };
+                if !snapshot.is_sound() {
+                    return Err(ErrorKind::State("a snapshot lists transactions beyond its bounds".into()).into());
+                }
+                Point::Snapshot {
+                    snapshot,
+                    high: Lsn(from.u64()?),
+                }
+            }
             other => return Err(ErrorKind::State(format!("a point is marked {other}")).into()),
         })
     }
@@ -313,8 +327,35 @@ mod tests {
         let seen: Vec<u64> = (8..22).filter(|&xid| snapshot.sees(Xid(xid))).collect();
         assert_eq!(seen, [8, 9, 11, 12, 13, 16, 17, 18, 19]);
         assert!(TransactionSnapshot::parse("7:7:").unwrap().open.is_empty());
-        for wrong in ["", "7", "7:8", "7:8:x", "7:8:9:", "a:8:", "a:b:"] {
+        for wrong in [
+            "", "7", "7:8", "7:8:x", "7:8:9:", "a:8:", "a:b:", "8:7:", "7:9:6", "7:9:9", "+7:9:",
+        ] {
             assert_eq!(TransactionSnapshot::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    /// Found by fuzzing: it was called visible though it is listed as open.
+    #[test]
+    fn a_snapshot_of_no_server_is_no_state() {
+        for (bounds, open) in [
+            ((7, 9), vec![6]),
+            ((7, 9), vec![9]),
+            ((9, 7), vec![]),
+            ((7, 9), vec![8, 7]),
+        ] {
+            let point = Point::Snapshot {
+                snapshot: TransactionSnapshot {
+                    xmin: Xid(bounds.0),
+                    xmax: Xid(bounds.1),
+                    open: open.iter().copied().map(Xid).collect(),
+                },
+                high: Lsn(100),
+            };
+            let mut out = Writer::default();
+            point.write(&mut out);
+            let bytes = [&[1], &out.finish()[..]].concat();
+            let (_, mut from) = Reader::versioned(&bytes, 1).unwrap();
+            assert!(Point::read(&mut from).is_err(), "{open:?}");
         }
     }
 

@@ -9,6 +9,8 @@
 
 mod enumerator;
 mod frame;
+#[cfg(test)]
+pub(crate) mod fuzz;
 mod handles;
 mod library;
 mod lines;

@@ -144,10 +144,17 @@ impl KeyCodec {
         let literals = self.columns.iter().map(|column| column.decode(&mut rest));
         literals
             .collect::<Option<Vec<_>>>()
-            .filter(|_| rest.is_empty())
+            .filter(|literals| rest.is_empty() && self.is_made_of(key, literals))
             .ok_or_else(|| {
                 ErrorKind::State("a key does not fit the table's key columns; were they altered?".into()).into()
             })
+    }
+
+    /// Whether literals make these bytes: a damaged key may look like another one.
+    fn is_made_of(&self, key: &[u8], literals: &[Literal]) -> bool {
+        let mut made = self.make.to_vec();
+        let mut columns = self.columns.iter().zip(literals);
+        columns.all(|(column, literal)| column.encode(literal.value(), &mut made).is_ok()) && made == key
     }
 }
 

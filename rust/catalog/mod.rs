@@ -3,6 +3,8 @@
 pub mod change;
 pub(crate) mod fetch;
 mod find;
+#[cfg(test)]
+pub(crate) mod fuzz;
 pub mod key;
 mod load;
 pub mod pattern;

@@ -1,11 +1,14 @@
 //! What a job asks for: built once from JSON, validated whole; every error names its option.
 
 mod form;
+#[cfg(test)]
+pub(crate) mod fuzz;
 pub mod options;
 mod slots;
 mod values;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -94,7 +97,7 @@ pub struct Config {
     /// `odbc.driver`; without it the dialect's own.
     pub odbc_driver: Option<String>,
     /// `odbc.*` without that, names as the user wrote them.
-    pub odbc: BTreeMap<String, String>,
+    pub odbc: Attributes,
     /// The columns of each table that go downstream, in their order; `None`: all of them, in their natural types.
     pub columns: Option<Vec<DeclaredColumn>>,
     /// The form of the records, and `changelog-mode`.
@@ -105,6 +108,16 @@ pub struct Config {
     pub checkpointing: Checkpointing,
     /// Where large transactions go; without any, the system's temporary folder.
     pub temporary: Vec<PathBuf>,
+}
+
+/// Attributes of the connection string, names and values. Only the names show themselves: there may be passwords among them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Attributes(pub BTreeMap<String, String>);
+
+impl fmt::Debug for Attributes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
 }
 
 /// `scan.snapshot.*`
@@ -343,7 +356,7 @@ impl Config {
                     .unwrap_or_else(|| "UTC".into()),
             )?,
             odbc_driver: options.optional_text("odbc.driver")?,
-            odbc: options.properties("odbc")?,
+            odbc: Attributes(options.properties("odbc")?),
             columns: json.columns,
             upsert_key: upsert_key(&form, json.primary_key)?,
             form,
@@ -356,7 +369,19 @@ impl Config {
 
     fn refuse_impossible(&self) -> Result<()> {
         let database = self.slot.as_ref().map(|_| ("database", "database-name"));
-        for name in self.odbc.keys() {
+        if let Some(driver) = self.odbc_driver.as_deref().filter(|driver| driver.contains(['{', '}'])) {
+            return Err(refuse(
+                "odbc.driver",
+                format!("is '{driver}'; no driver's name or path has braces"),
+            ));
+        }
+        for name in self.odbc.0.keys() {
+            // What would end the attribute would set others.
+            let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || " _-.".contains(letter);
+            if name.trim().is_empty() || !name.chars().all(is_of_name) {
+                let reason = "is no name of an attribute: letters, digits, blanks, '_', '-' and '.'";
+                return Err(refuse(&format!("odbc.{name}"), reason.into()));
+            }
             let mut own = OWN_ATTRIBUTES.iter().copied().chain(database);
             if let Some((_, own)) = own.find(|(taken, _)| name.eq_ignore_ascii_case(taken)) {
                 return Err(refuse(&format!("odbc.{name}"), format!("is set by '{own}'")));

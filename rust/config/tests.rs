@@ -95,7 +95,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!((log.on_corruption, log.on_mismatch), (OnFault::Fail, OnFault::Fail));
     assert_eq!(config.on_value_error, OnValueError::Fail);
     assert_eq!(config.on_truncate, OnTruncate::Fail);
-    assert_eq!((config.odbc_driver, config.odbc.len()), (None, 0));
+    assert_eq!((config.odbc_driver, config.odbc.0.len()), (None, 0));
     assert!(matches!(config.form, Form::Rows { upsert: false }) && config.upsert_key.is_none());
     assert_eq!(config.checkpointing, Checkpointing::Aligned);
 }
@@ -157,7 +157,7 @@ fn what_is_set_is_taken() {
         with("socket.timeout", 5000).unwrap().socket_timeout,
         Duration::from_secs(5)
     );
-    let odbc = with("odbc.Fetch", "1000").unwrap().odbc;
+    let odbc = with("odbc.Fetch", "1000").unwrap().odbc.0;
     assert_eq!(odbc.into_iter().collect::<Vec<_>>(), [("Fetch".into(), "1000".into())]);
     let shanghai = with("server-time-zone", "Asia/Shanghai").unwrap().server_time_zone;
     assert_eq!(shanghai, Zone::parse("Asia/Shanghai").unwrap());
@@ -229,6 +229,18 @@ fn unknown_and_impossible_options_are_refused_by_name() {
     assert!(refusal("server-time-zone", "+19:00").contains("+19:00"));
     assert!(refusal("odbc.PWD", "x").contains("is set by 'password'"));
     assert!(refusal("odbc.Server", "x").contains("is set by 'hostname'"));
+    // What would set another attribute of the connection string, or end it.
+    for name in [
+        "odbc.X;PWD",
+        "odbc.X=y;Server",
+        "odbc.{X",
+        "odbc.X}",
+        "odbc. ",
+        "odbc.X\n",
+    ] {
+        assert!(refusal(name, "x").contains("no name of an attribute"), "{name}");
+    }
+    assert!(refusal("odbc.driver", "x};PWD={y").contains("braces"));
     let mut json = minimal();
     json["options"]["odbc.Fetch"] = "1".into();
     json["options"]["odbc.fetch"] = "2".into();

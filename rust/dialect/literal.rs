@@ -1,5 +1,7 @@
 //! Values as they are put into a statement.
 
+use crate::row::value::Value;
+
 /// A value that a dialect can write down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Literal {
@@ -19,6 +21,21 @@ pub enum Literal {
     Timestamp(String),
     /// `YYYY-MM-DD hh:mm:ss[.f{1,9}] ±hh:mm`.
     TimestampZoned(String),
+}
+
+impl Literal {
+    /// The same as a record of the log would have it.
+    pub(crate) fn value(&self) -> Value<'_> {
+        match self {
+            Literal::Number(text) => Value::Number(text.as_bytes()),
+            Literal::Text(text) => Value::Text(text.as_bytes()),
+            Literal::Bytes(bytes) => Value::Bytes(bytes),
+            Literal::Boolean(value) => Value::Int((*value).into()),
+            Literal::Date(text) => Value::Date(text.as_bytes()),
+            Literal::Time(text) => Value::Time(text.as_bytes()),
+            Literal::Timestamp(text) | Literal::TimestampZoned(text) => Value::Timestamp(text.as_bytes()),
+        }
+    }
 }
 
 /// Days from 1970-01-01 to a day of the Gregorian calendar.

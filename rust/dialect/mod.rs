@@ -5,6 +5,8 @@ pub mod by_key;
 mod column_type;
 pub mod dameng;
 pub mod ddl_capture;
+#[cfg(test)]
+pub(crate) mod fuzz;
 pub mod kingbase;
 mod literal;
 pub mod mining;
@@ -23,7 +25,7 @@ use std::time::Duration;
 
 use crate::dialect::mining::Mining;
 use crate::dialect::postgres::Brand;
-use crate::odbc::{ColumnSpec, ConnectionSettings, Diagnostic, Secret, Verdict};
+use crate::odbc::{ColumnSpec, ConnectionSettings, Diagnostic, Names, Secret, Verdict};
 use crate::split::TableName;
 
 /// What belongs to a connector, by how its database's log is read.
@@ -55,7 +57,7 @@ pub struct Query {
 }
 
 /// Where a database is and how to log in.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Endpoint {
     /// `hostname`.
     pub hostname: String,
@@ -75,6 +77,19 @@ pub struct Endpoint {
     pub driver: Option<String>,
     /// `odbc.*`: keys of the connection string that replace the dialect's own or come beside them.
     pub attributes: Vec<(String, String)>,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("hostname", &self.hostname)
+            .field("port", &self.port)
+            .field("database", &self.database)
+            .field("username", &self.username)
+            .field("driver", &self.driver)
+            .field("attributes", &Names(&self.attributes))
+            .finish_non_exhaustive()
+    }
 }
 
 /// A column as the dictionary describes it.

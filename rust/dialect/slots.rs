@@ -508,6 +508,10 @@ pub fn lsn(lsn: Lsn) -> String {
 
 /// An LSN as the server writes it, or as a plain number.
 pub fn parse_lsn(text: &str) -> Option<Scn> {
+    // Numbers as Rust reads them may have a sign.
+    if !text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'/') {
+        return None;
+    }
     let number = match text.split_once('/') {
         Some((high, low)) => {
             let half = |text| u32::from_str_radix(text, 16).ok().map(u64::from);
@@ -539,7 +543,7 @@ mod tests {
             assert_eq!(parse_lsn(&number.to_string()), Some(Scn(number)));
         }
         assert_eq!(lsn(Lsn(0x16_B374_D848)), "16/B374D848");
-        for wrong in ["", "/", "1/", "g/1", "1/1/1", "-1", "1/123456789"] {
+        for wrong in ["", "/", "1/", "g/1", "1/1/1", "-1", "1/123456789", "+1", "+1/1", "1/+1"] {
             assert_eq!(parse_lsn(wrong), None, "{wrong}");
         }
     }

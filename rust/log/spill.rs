@@ -5,6 +5,8 @@
 //! and gone when the transaction is. Where a folder is full the transaction goes on in a file in another one.
 
 pub(crate) mod frame;
+#[cfg(test)]
+pub(crate) mod fuzz;
 pub(crate) mod merge;
 pub(crate) mod rooms;
 

@@ -51,8 +51,8 @@ impl Connection {
     /// `Connect`, without the connection string and the password; `Statement` for one that the connection begins with.
     pub fn open(settings: &ConnectionSettings) -> Result<Self> {
         let text = settings.connection_string();
-        let braced = format!("{{{}}}", settings.password.reveal().replace('}', "}}"));
-        let secrets = [&text, &braced, settings.password.reveal()];
+        let own = settings.secrets();
+        let secrets: Vec<&str> = std::iter::once(&text).chain(&own).map(String::as_str).collect();
         let failed = |diagnostic| Error::from(connect_error(diagnostic, settings.classify, &settings.driver, &secrets));
         let options = ConnectionOptions {
             login_timeout_sec: Some(seconds(settings.connect_timeout)),

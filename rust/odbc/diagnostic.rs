@@ -105,9 +105,12 @@ pub(super) fn connect_error(
         ));
     }
     // Some drivers have one SQLSTATE and one number for all that can happen here, and only their text tells a refused
-    // login, or a user or database that is not there, from a server that is down. Tried again and again it would lock the account.
+    // login, a certificate that is not trusted, or a user or database that is not there, from a server that is down. Tried again
+    // and again it would lock the account.
     let text = &diagnostic.message;
-    let denied = text.contains("authentication failed") || text.contains("FATAL") && text.contains("does not exist");
+    let denied = text.contains("authentication failed")
+        || text.contains("certificate")
+        || text.contains("FATAL") && text.contains("does not exist");
     let verdict = classify(&diagnostic);
     ErrorKind::Connect {
         message: diagnostic.message,
@@ -168,6 +171,7 @@ mod tests {
     fn a_refused_login_is_not_tried_again_though_its_sqlstate_says_no_more_than_a_server_that_is_down() {
         for (message, again) in [
             ("FATAL:  password authentication failed for user \"X\"", false),
+            ("SSL error: certificate verify failed", false),
             ("connection refused", true),
         ] {
             let kind = connect_error(diagnostic("08001", message), by_sqlstate, "D", &[]);

@@ -9,6 +9,8 @@ mod cancel;
 mod columns;
 mod connection;
 mod diagnostic;
+#[cfg(test)]
+pub(crate) mod fuzz;
 mod long;
 mod query;
 mod settings;
@@ -18,4 +20,5 @@ pub use columns::{Batch, Column, ColumnSpec};
 pub use connection::Connection;
 pub use diagnostic::{Classify, Diagnostic, Verdict, bracketed_number, by_sqlstate};
 pub use query::{Cursor, Field};
+pub(crate) use settings::Names;
 pub use settings::{ConnectionSettings, Secret};

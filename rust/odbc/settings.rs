@@ -32,8 +32,17 @@ impl fmt::Display for Secret {
     }
 }
 
+/// Attributes of a connection string, shown by their names alone: there may be passwords among them.
+pub(crate) struct Names<'a>(pub(crate) &'a [(String, String)]);
+
+impl fmt::Debug for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
 /// What a connection is opened with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ConnectionSettings {
     /// The driver, by its name in odbcinst.ini or by the path of its library.
     pub driver: String,
@@ -56,7 +65,33 @@ pub struct ConnectionSettings {
     pub classify: Classify,
 }
 
+impl fmt::Debug for ConnectionSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectionSettings")
+            .field("driver", &self.driver)
+            .field("attributes", &Names(&self.attributes))
+            .field("username", &self.username)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("statement_timeout", &self.statement_timeout)
+            .field("stream_long_values", &self.stream_long_values)
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}
+
 impl ConnectionSettings {
+    /// What a driver's message must not repeat: the password, and what else an attribute's name says is one.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let is_secret = |name: &str| ["pw", "pass", "pin", "secret"].iter().any(|word| name.contains(word));
+        let named = self
+            .attributes
+            .iter()
+            .filter(|(name, _)| is_secret(&name.to_ascii_lowercase()));
+        let all = named.map(|(_, value)| value.as_str()).chain([self.password.reveal()]);
+        let braced = |value: &str| format!("{{{}}}", value.replace('}', "}}"));
+        all.flat_map(|value| [braced(value), value.to_owned()]).collect()
+    }
+
     /// The connection string, password included: not to be shown to anybody but the driver.
     pub(super) fn connection_string(&self) -> String {
         let mut pairs: Vec<(&str, &str)> = vec![("UID", &self.username), ("PWD", self.password.reveal())];
@@ -114,5 +149,11 @@ mod tests {
             "DRIVER={Some Driver};UID=capture;PWD={p;w}}d};SERVER=db.example;PORT=5236;X={a b};"
         );
         assert!(!format!("{settings:?}").contains("p;w"));
+        let further = ConnectionSettings {
+            attributes: vec![("SSL_PWD".into(), "k}y".into()), ("X".into(), "y".into())],
+            ..settings
+        };
+        assert_eq!(further.secrets(), ["{k}}y}", "k}y", "{p;w}}d}", "p;w}d"]);
+        assert!(!format!("{further:?}").contains("k}y"));
     }
 }

@@ -8,6 +8,8 @@ mod convert;
 pub mod debezium_json;
 mod envelope;
 mod fields;
+#[cfg(test)]
+pub(crate) mod fuzz;
 mod interval;
 pub mod layout;
 mod number;

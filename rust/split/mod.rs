@@ -1,6 +1,8 @@
 //! What is handed out, reported and kept: tables, key ranges, splits and the events between readers and enumerator.
 
 mod event;
+#[cfg(test)]
+pub(crate) mod fuzz;
 mod partition;
 mod state;
 
@@ -310,6 +312,17 @@ pub(crate) fn read_ranges(from: &mut Reader<'_>) -> Result<Vec<FinishedRange>> {
     })
 }
 
+/// A stream split as version 1 wrote it; every later version reads it.
+#[cfg(test)]
+const VERSION_1: &[u8] = &[
+    1, 2, 3, 4, 9, 0, 0, 0, 4, 0, 1, 1, 1, 3, 66, 73, 90, 1, 65, 1, 1, 109, 0, 0, 9, 2, 4,
+];
+/// The same of version 2.
+#[cfg(test)]
+const VERSION_2: &[u8] = &[
+    2, 2, 3, 4, 9, 0, 0, 0, 4, 0, 1, 1, 1, 3, 66, 73, 90, 1, 65, 1, 1, 109, 0, 0, 9, 2, 4, 1, 3, 66, 73, 90, 1, 65,
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -330,13 +343,6 @@ mod tests {
             mine_from: Scn(4),
         }
     }
-
-    const VERSION_1: &[u8] = &[
-        1, 2, 3, 4, 9, 0, 0, 0, 4, 0, 1, 1, 1, 3, 66, 73, 90, 1, 65, 1, 1, 109, 0, 0, 9, 2, 4,
-    ];
-    const VERSION_2: &[u8] = &[
-        2, 2, 3, 4, 9, 0, 0, 0, 4, 0, 1, 1, 1, 3, 66, 73, 90, 1, 65, 1, 1, 109, 0, 0, 9, 2, 4, 1, 3, 66, 73, 90, 1, 65,
-    ];
 
     fn table(name: &str) -> Arc<TableName> {
         Arc::new(TableName {

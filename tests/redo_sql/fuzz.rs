@@ -1,4 +1,5 @@
-//! Ten million mutated texts: no panic, and a malformed text is an error, never a wrong value.
+//! Ten million mutated texts: no panic, and a malformed text is an error, never a wrong value. `TIDEMARK_SEED` takes others,
+//! `TIDEMARK_FUZZ_SECONDS` goes on for so long.
 //!
 //! Each text goes through the parser by name and by index (with a layout that has learnt the statement that it was mutated from), and
 //! through the reference parser. All three must agree: on the values, or on the refusal.
@@ -246,13 +247,20 @@ fn shown(text: &[u8]) -> String {
 
 #[test]
 fn ten_million_texts_are_read_rightly_or_refused() {
-    let threads: Vec<_> = (0..THREADS)
-        .map(|seed| std::thread::spawn(move || run(seed as u64, INPUTS / THREADS)))
-        .collect();
-    let counts: Vec<Count> = threads
-        .into_iter()
-        .map(|thread| thread.join().expect("no panic"))
-        .collect();
+    let number = |name: &str| std::env::var(name).map_or(0, |number| number.parse().unwrap());
+    let (first, seconds) = (number("TIDEMARK_SEED"), number("TIDEMARK_FUZZ_SECONDS"));
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(seconds);
+    let mut counts: Vec<Count> = Vec::new();
+    for seeds in (first..).step_by(THREADS) {
+        println!("TIDEMARK_SEED={seeds}");
+        let threads: Vec<_> = (seeds..seeds + THREADS as u64)
+            .map(|seed| std::thread::spawn(move || run(seed, INPUTS / THREADS)))
+            .collect();
+        counts.extend(threads.into_iter().map(|thread| thread.join().expect("no panic")));
+        if std::time::Instant::now() >= end {
+            break;
+        }
+    }
     let read: usize = counts.iter().map(|count| count.read).sum();
     let refused: usize = counts.iter().map(|count| count.refused).sum();
     println!("{read} read, {refused} refused");

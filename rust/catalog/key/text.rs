@@ -58,6 +58,8 @@ fn push(byte: u8, out: &mut Vec<u8>) {
 pub(super) fn push_text(text: &[u8], form: Form, out: &mut Vec<u8>) -> Result<(), &'static str> {
     let text = if form.strips { stripped(text)? } else { text };
     if form.charset == Charset::Utf8 && form.case == Case::Counts {
+        // What is no text cannot be put into a statement again.
+        std::str::from_utf8(text).map_err(|_| "not UTF-8")?;
         push_bytes(text, out);
         return Ok(());
     }

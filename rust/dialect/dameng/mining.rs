@@ -247,7 +247,7 @@ impl Mining for Dameng {
             return Some(Xid(u64::from_be_bytes(bytes)));
         }
         let digits = bytes.strip_prefix(b"0x").unwrap_or(bytes);
-        (digits.len() == 16).then_some(())?;
+        (digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit)).then_some(())?;
         u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok().map(Xid)
     }
 

@@ -267,6 +267,7 @@ fn transaction_numbers() {
     assert_eq!(Dameng.xid(b"000000000000468B"), Some(Xid(0x468b)));
     assert_eq!(Dameng.xid(b"0x000000000000468B"), Some(Xid(0x468b)));
     assert_eq!(Dameng.xid(b"468B"), None);
+    assert_eq!(Dameng.xid(b"+00000000000468B"), None);
 }
 
 #[test]

@@ -231,7 +231,7 @@ pub(super) struct Becomes {
 }
 
 /// The statements of a text that was sent at once.
-fn split(text: &str) -> Vec<&str> {
+pub(super) fn split(text: &str) -> Vec<&str> {
     let mut statements = Vec::new();
     let mut rest = text;
     loop {

@@ -11,6 +11,8 @@ pub mod control;
 mod ddl_table;
 pub mod decoderbufs;
 mod fetching;
+#[cfg(test)]
+pub(crate) mod fuzz;
 mod layout;
 pub mod pgoutput;
 pub mod plugin;

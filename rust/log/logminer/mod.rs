@@ -28,6 +28,8 @@ pub mod contents;
 pub mod delivery;
 mod dictionary;
 pub mod faults;
+#[cfg(test)]
+pub(crate) mod fuzz;
 mod history;
 mod max_age;
 mod mine_back;

@@ -7,7 +7,7 @@ use crate::position::{RecordSet, Scn};
 
 const MAGIC: [u8; 4] = *b"TMSF";
 /// The magic, where it stands, how many records, bytes of heads and of data, two checksums and that of the header.
-const HEADER: usize = 4 + 8 + 4 + 4 + 8 + 4 + 4 + 4;
+pub(super) const HEADER: usize = 4 + 8 + 4 + 4 + 8 + 4 + 4 + 4;
 
 /// Where a frame stands and what it holds.
 #[derive(Clone, Copy, Debug)]
@@ -50,16 +50,24 @@ pub(super) fn write(block: &Block, at: u64) -> (Frame, Vec<u8>) {
     for entry in block.entries() {
         out.extend_from_slice(block.row_id(entry));
     }
+    let (mut frame, header) = of_bytes(block.len() as u32, &out[HEADER..], &block.bytes, at);
+    (frame.first, frame.last) = (block.first(), block.last());
+    out[..HEADER].copy_from_slice(&header);
+    (frame, out)
+}
+
+/// A frame of these bytes, and its header.
+pub(super) fn of_bytes(records: u32, heads: &[u8], data: &[u8], at: u64) -> (Frame, Vec<u8>) {
     let frame = Frame {
         at,
-        records: block.len() as u32,
-        heads: (out.len() - HEADER) as u32,
-        data: block.bytes.len() as u64,
-        first: block.first(),
-        last: block.last(),
-        data_checksum: crc32fast::hash(&block.bytes),
+        records,
+        heads: heads.len() as u32,
+        data: data.len() as u64,
+        first: Scn(0),
+        last: Scn(0),
+        data_checksum: crc32fast::hash(data),
     };
-    let heads_checksum = crc32fast::hash(&out[HEADER..]);
+    let heads_checksum = crc32fast::hash(heads);
     let mut header = Vec::with_capacity(HEADER);
     header.extend_from_slice(&MAGIC);
     header.extend_from_slice(&at.to_le_bytes());
@@ -69,8 +77,7 @@ pub(super) fn write(block: &Block, at: u64) -> (Frame, Vec<u8>) {
     header.extend_from_slice(&heads_checksum.to_le_bytes());
     header.extend_from_slice(&frame.data_checksum.to_le_bytes());
     header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
-    out[..HEADER].copy_from_slice(&header);
-    (frame, out)
+    (frame, header)
 }
 
 /// Checks header and records, and takes the records into a block, their bytes lying as `want` has them read. Returns the row

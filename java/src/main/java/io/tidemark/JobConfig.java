@@ -45,8 +45,8 @@ final class JobConfig {
     names.forEach(node::add);
   }
 
-  @Override
-  public String toString() {
+  /** All of it, the password too: for the core alone, so that nothing prints it by accident. */
+  String json() {
     return job.toString();
   }
 

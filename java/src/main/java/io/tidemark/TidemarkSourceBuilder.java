@@ -146,7 +146,7 @@ public final class TidemarkSourceBuilder {
     if (primaryKey != null) {
       job.primaryKey(primaryKey);
     }
-    return job.toString();
+    return job.json();
   }
 
   /** Java knows zones such as GMT+8 that no other system knows: those are offsets. */

@@ -26,7 +26,16 @@ public final class Postgres implements AutoCloseable {
 
   /** Starts one on a free port; it ends with this process at the latest. */
   public static Postgres start() throws IOException {
-    return new Postgres(ServerScript.start("kingbase/face.sh", Map.of()), PLAIN);
+    return start(Map.of());
+  }
+
+  /** The same whose jobs connect with a password. */
+  public static Postgres start(String password) throws IOException {
+    return start(Map.of("TIDEMARK_PASSWORD", password));
+  }
+
+  private static Postgres start(Map<String, String> environment) throws IOException {
+    return new Postgres(ServerScript.start("kingbase/face.sh", environment), PLAIN);
   }
 
   /** The database of the same server that has the face of KingbaseES. */
