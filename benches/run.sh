@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make bench: every comparison side by side in one run, ratios printed. ARGS="parser|transactions|bridge|snapshot|log|slots-snapshot|slots-stream|
-# slots-latency|slots-memory|slots-loss [arguments]" runs one of them; what it takes stands at the head of each.
+# slots-latency|slots-memory|slots-loss|memory [arguments]" runs one of them; what it takes stands at the head of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=benches/jdbc-source
@@ -25,6 +25,7 @@ slots-snapshot() { slots io.tidemark.bench.SlotsBench snapshot "$@"; }
 slots-stream() { slots io.tidemark.bench.SlotsBench stream "$@"; }
 slots-latency() { slots io.tidemark.bench.SlotsBench latency "$@"; }
 slots-memory() { slots io.tidemark.bench.SlotsBench memory "$@"; }
+memory() { in_java io.tidemark.cluster.MemoryBench "$@"; }
 slots-loss() { slots io.tidemark.bench.SlotsLoss "$@"; }
 
 if [ "${1:-}" != parser ] && [ "${1:-}" != transactions ]; then
@@ -37,7 +38,7 @@ if [ $# -gt 0 ]; then
   "$@"
   exit
 fi
-for comparison in parser transactions bridge snapshot log slots-snapshot slots-stream slots-latency slots-memory slots-loss; do
+for comparison in parser transactions bridge snapshot log slots-snapshot slots-stream slots-latency slots-memory slots-loss memory; do
   printf '\n== %s\n' "$comparison"
   $comparison
 done

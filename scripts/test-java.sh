@@ -8,9 +8,9 @@ mvn="mvn -B --no-transfer-progress -Dstyle.color=never"
 
 $mvn spotless:check verify
 # Clusters of processes are given the jar; one database on each Flink.
-$mvn surefire:test -Dtest=DamengUnderFireTest
+$mvn surefire:test -Dtest='DamengUnderFireTest,LargeTransactionsTest'
 # The longest of the random workloads is about keys and rows, which are the same on both; the others run on both.
-$mvn surefire:test -Dflink.version="$flink2" -Dtest='!KeyKindsWorkloadTest,!DamengUnderFireTest'
+$mvn surefire:test -Dflink.version="$flink2" -Dtest='!KeyKindsWorkloadTest,!DamengUnderFireTest,!LargeTransactionsTest'
 
 # A repository below java/target that has the user's artifacts, and ours in it alone: a test leaves nothing in ~/.m2.
 repository=$PWD/java/target/repository

@@ -43,7 +43,7 @@ classpath() {
 }
 
 configure() {
-  mkdir -p "$dir"/{conf,logs,high-availability,checkpoints,savepoints,zookeeper,temporary}
+  mkdir -p "$dir"/{conf,logs,high-availability,checkpoints,savepoints,zookeeper,temporary,temporary-1,temporary-2}
   cat >"$dir/conf/config.yaml" <<CONF
 high-availability.type: zookeeper
 high-availability.zookeeper.quorum: 127.0.0.1:$1
@@ -65,7 +65,7 @@ taskmanager.memory.network.max: 64mb
 taskmanager.memory.jvm-metaspace.size: 256mb
 taskmanager.memory.jvm-overhead.min: 192mb
 taskmanager.memory.jvm-overhead.max: 192mb
-io.tmp.dirs: $dir/temporary
+io.tmp.dirs: $dir/temporary-1,$dir/temporary-2
 heartbeat.interval: 1000
 heartbeat.timeout: 15000
 parallelism.default: 2

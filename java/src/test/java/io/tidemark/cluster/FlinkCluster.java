@@ -6,6 +6,7 @@ import io.tidemark.workload.Shell;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
+import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
@@ -58,7 +59,10 @@ public final class FlinkCluster implements AutoCloseable {
     Path script =
         Path.of(System.getProperty("tidemark.test.basedir", "."), "scripts/cluster/cluster.sh");
     FlinkCluster cluster = new FlinkCluster(folder, script);
-    cluster.environment.put("FLINK_VERSION", System.getProperty("tidemark.test.flink"));
+    String version = System.getProperty("tidemark.test.flink");
+    if (version != null) {
+      cluster.environment.put("FLINK_VERSION", version);
+    }
     cluster.environment.put("FLINK_CONFIG", String.join("\n", configuration));
     cluster.run("start");
     return cluster;
@@ -159,7 +163,28 @@ public final class FlinkCluster implements AutoCloseable {
     run("launch", name);
   }
 
-  private long pid(String name) throws IOException {
+  /** Flink's temporary folders. */
+  public List<Path> temporaryFolders() {
+    return List.of(folder.resolve("temporary-1"), folder.resolve("temporary-2"));
+  }
+
+  /** The newest value of a gauge of the job's first source, empty before it has one. */
+  public OptionalLong gauge(String name) throws Exception {
+    String source =
+        value("id", request("GET", "/jobs/" + job, "").replaceFirst(".*\"vertices\"", ""));
+    String metrics = "/jobs/" + job + "/vertices/" + source + "/metrics";
+    Matcher matcher =
+        Pattern.compile("\"id\":\"([^\"]*\\." + name + ")\"").matcher(request("GET", metrics, ""));
+    if (!matcher.find()) {
+      return OptionalLong.empty();
+    }
+    String id = URLEncoder.encode(matcher.group(1), StandardCharsets.UTF_8);
+    String number = value("value", request("GET", metrics + "?get=" + id, ""));
+    return number == null ? OptionalLong.empty() : OptionalLong.of(Long.parseLong(number));
+  }
+
+  /** Id of a process. */
+  public long pid(String name) throws IOException {
     Path file = folder.resolve(name + ".pid");
     return Long.parseLong(Files.readString(file, StandardCharsets.UTF_8).trim());
   }

@@ -29,20 +29,16 @@ final class SinkJar {
     }
   }
 
-  /** Writes {@link ChangelogFiles} as a jar of its own. */
-  static Path write(Path jar) throws IOException {
+  /** Writes a table sink and its nested classes as a jar of their own. */
+  static Path write(Path jar, Class<?> sink) throws IOException {
     Path classes = TARGET.resolve("test-classes");
-    String name = ChangelogFiles.class.getName();
+    String name = sink.getName();
     Path folder = classes.resolve(name.replace('.', '/')).getParent();
     try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
         Stream<Path> files = Files.list(folder)) {
       List<Path> own =
           files
-              .filter(
-                  file ->
-                      file.getFileName()
-                          .toString()
-                          .startsWith(ChangelogFiles.class.getSimpleName()))
+              .filter(file -> file.getFileName().toString().startsWith(sink.getSimpleName()))
               .collect(Collectors.toList());
       for (Path file : own) {
         out.putNextEntry(new JarEntry(classes.relativize(file).toString()));

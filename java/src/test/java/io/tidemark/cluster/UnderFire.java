@@ -203,7 +203,7 @@ final class UnderFire {
     cluster.submit(
         "SET 'parallelism.default' = '" + parallelism + "';\n" + restore + sql(),
         SinkJar.connector(),
-        SinkJar.write(folder.resolveSibling("sink.jar")));
+        SinkJar.write(folder.resolveSibling("sink.jar"), ChangelogFiles.class));
   }
 
   private void rescale() throws Exception {
