@@ -6,7 +6,7 @@ SHELL := /bin/bash
 MVN := mvn -B -q --no-transfer-progress -Dstyle.color=never
 FLINK2 := 2.3.0
 
-.PHONY: help setup demo playground stand-in test test-rust test-stand-in test-java bench fmt jar clean
+.PHONY: help setup demo playground stand-in test test-rust test-stand-in test-java bench savepoints fmt jar clean
 
 help:
 	@echo 'make setup   install what is missing (Debian packages)'
@@ -15,6 +15,7 @@ help:
 	@echo 'make stand-in     the database alone, and how to connect to it'
 	@echo 'make test    everything that CI runs'
 	@echo 'make bench   side by side with peers, ratios printed'
+	@echo 'make savepoints   those of this version, which tests restore from then on'
 	@echo 'make fmt     format Rust and Java'
 	@echo 'make jar     the connector: java/target/flink-connector-tidemark-*.jar'
 
@@ -49,6 +50,9 @@ test-java: setup
 
 bench: setup
 	benches/run.sh $(ARGS)
+
+savepoints: setup
+	scripts/savepoints.sh
 
 fmt: setup
 	cargo fmt
