@@ -2,13 +2,14 @@
 # A throw-away Flink cluster of processes, of the parts that Maven's repository has: ZooKeeper for a JobManager that comes
 # back, one JobManager, two TaskManagers of two slots. Every port is a free one, everything stands below DIR.
 #
-#   cluster.sh start DIR                 prints KEY=VALUE lines (REST, LOGS, CHECKPOINTS); the same stand in DIR/cluster
+#   cluster.sh start DIR                 prints KEY=VALUE lines (REST, LOGS, CHECKPOINTS, SAVEPOINTS, DISKS); the same stand in DIR/cluster
 #   cluster.sh launch DIR NAME           starts zookeeper, jobmanager, taskmanager-1 or taskmanager-2 again; DIR/NAME.pid has its id
 #   cluster.sh client DIR [ARGUMENT...]  the SQL client in the foreground; of its arguments see Flink (-f SCRIPT, -j JAR)
 #   cluster.sh rest DIR                  where the REST interface is now
 #   cluster.sh stop DIR                  ends all processes and deletes DIR
 #
 # Environment: FLINK_VERSION (1.20.3), FLINK_CONFIG: lines for config.yaml after those below,
+#   DISK_MB: the TaskManagers' two temporary folders are file systems of this size, where those can be mounted (DISKS=own, else none),
 #   WATCH_PID: when this process is gone, the cluster stops and is deleted.
 set -euo pipefail
 
@@ -27,6 +28,22 @@ free_port() {
     if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then echo "$port"; return; fi
   done
   fail "no free port found"
+}
+
+# Small file systems for the temporary folders.
+mount_disks() {
+  local folder
+  for folder in "$dir"/temporary-[12]; do
+    mount -t tmpfs -o "size=${DISK_MB}m" none "$folder" 2>/dev/null || { unmount_disks; echo none; return; }
+  done
+  echo own
+}
+
+unmount_disks() {
+  local folder
+  for folder in "$dir"/temporary-[12]; do
+    if mountpoint -q "$folder"; then umount -l "$folder"; fi
+  done
 }
 
 # The jars, where Maven keeps them.
@@ -66,6 +83,7 @@ taskmanager.memory.jvm-metaspace.size: 256mb
 taskmanager.memory.jvm-overhead.min: 192mb
 taskmanager.memory.jvm-overhead.max: 192mb
 io.tmp.dirs: $dir/temporary-1,$dir/temporary-2
+blob.storage.directory: $dir/temporary
 heartbeat.interval: 1000
 heartbeat.timeout: 15000
 parallelism.default: 2
@@ -114,7 +132,8 @@ launch() {
   case $1 in
     zookeeper) run "$1" -Xmx64m org.apache.flink.runtime.zookeeper.FlinkZooKeeperQuorumPeer --zkConfigFile "$dir/conf/zoo.cfg" --peerId 1 ;;
     jobmanager)
-      run "$1" -Xmx512m org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint --configDir "$dir/conf" ;;
+      run "$1" -Xmx512m org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint --configDir "$dir/conf" \
+        -D io.tmp.dirs="$dir/temporary" ;;
     taskmanager-*)
       run "$1" -Xmx512m -XX:MaxDirectMemorySize=128m org.apache.flink.runtime.taskexecutor.TaskManagerRunner \
         --configDir "$dir/conf" -D taskmanager.resource-id="$1-$(date +%s%N)" ;;
@@ -157,6 +176,8 @@ start() {
   classpath >"$dir/jars"
   port=$(free_port)
   configure "$port"
+  local disks=none
+  if [ -n "${DISK_MB:-}" ]; then disks=$(mount_disks); fi
   launch zookeeper
   await ZooKeeper listens "$port"
   for name in jobmanager taskmanager-1 taskmanager-2; do launch "$name"; done
@@ -170,6 +191,7 @@ REST=$(rest)
 LOGS=$dir/logs
 CHECKPOINTS=$dir/checkpoints
 SAVEPOINTS=$dir/savepoints
+DISKS=$disks
 KEYS
   cat "$dir/cluster"
 }
@@ -192,6 +214,7 @@ stop() {
     pid=$(cat "$dir/$name.pid" 2>/dev/null || true)
     while [ -n "$pid" ] && [ -e "/proc/$pid" ] && ! grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.02; done
   done
+  unmount_disks
   rm -rf "$dir"
 }
 

@@ -29,11 +29,13 @@ final class Bank implements Writers.Change {
   /** The accounts that are opened and closed in one transaction have their keys from here on. */
   private static final long LARGE = 1_000_000;
 
+  /** The same of those that {@link #grow} changes, for two transactions at once. */
+  static final List<Long> GROWING = List.of(2_000_000L, 3_000_000L);
+
   private static final BigDecimal OPENING = new BigDecimal("1000.00");
   private final int accounts;
   private final AtomicLong changes = new AtomicLong();
   private int columns;
-  private int large;
 
   /**
    * @param accounts of each table at first; keys are drawn from 1 to twice as many
@@ -185,21 +187,46 @@ final class Bank implements Writers.Change {
     }
   }
 
-  /** Opens many accounts that have nothing, or closes those; the transaction stays open. */
+  /**
+   * Closes many accounts that have nothing or, without them, opens them; the transaction stays
+   * open.
+   */
   void large(Connection connection, int rows) throws SQLException {
     String table = quoted(TABLES.get(0));
-    if (large++ % 2 == 0) {
-      update(
-          connection,
-          "INSERT INTO "
-              + table
-              + " (\"ID\", \"OWNER\", \"BALANCE\") SELECT n, 'one of many', 0 FROM generate_series(?, ?) n"
-              + " ON CONFLICT DO NOTHING",
-          LARGE,
-          LARGE + rows - 1);
-    } else {
-      update(connection, "DELETE FROM " + table + " WHERE \"ID\" >= ?", LARGE);
+    int closed =
+        update(
+            connection,
+            "DELETE FROM " + table + " WHERE \"ID\" BETWEEN ? AND ?",
+            LARGE,
+            LARGE + rows - 1);
+    if (closed == 0) {
+      open(connection, LARGE, rows);
     }
+  }
+
+  /**
+   * Changes as many others, which are opened where they are not there; so may be done again and
+   * again.
+   */
+  void grow(Connection connection, long from, int rows) throws SQLException {
+    open(connection, from, rows);
+    update(
+        connection,
+        "UPDATE " + quoted(TABLES.get(0)) + " SET \"OWNER\" = ? WHERE \"ID\" BETWEEN ? AND ?",
+        "one of many since " + changes.incrementAndGet(),
+        from,
+        from + rows - 1);
+  }
+
+  private static void open(Connection connection, long from, int rows) throws SQLException {
+    update(
+        connection,
+        "INSERT INTO "
+            + quoted(TABLES.get(0))
+            + " (\"ID\", \"OWNER\", \"BALANCE\") SELECT n, 'one of many', 0 FROM generate_series(?, ?) n"
+            + " ON CONFLICT DO NOTHING",
+        from,
+        from + rows - 1);
   }
 
   /** Adds a column that no job declared. */

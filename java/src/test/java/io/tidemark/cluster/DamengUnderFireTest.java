@@ -7,6 +7,7 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -19,7 +20,8 @@ class DamengUnderFireTest {
   @Test
   void nothingIsLostOrDoubledWhateverDies() throws Exception {
     try (StandIn standIn = StandIn.start();
-        FlinkCluster cluster = FlinkCluster.start(folder.resolve("cluster"))) {
+        FlinkCluster cluster =
+            FlinkCluster.start(folder.resolve("cluster"), Map.of("DISK_MB", "2048"))) {
       UnderFire.soak(cluster, new Dameng(standIn), folder, SEED);
     }
   }
@@ -59,6 +61,11 @@ class DamengUnderFireTest {
           "transaction.memory", "1 mb",
           "transaction.fragment.rows", "1000",
           "socket.timeout", "60 s");
+    }
+
+    @Override
+    public boolean spills() {
+      return true;
     }
 
     @Override

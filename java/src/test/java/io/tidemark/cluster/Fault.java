@@ -13,6 +13,8 @@ enum Fault {
   DATABASE,
   /** All processes of the server stand still for a while. */
   FREEZE,
+  /** There is no room for large transactions, until the job has failed by that. */
+  DISK_FULL,
   /** None: the job is stopped with a savepoint, and goes on from it with another parallelism. */
   RESCALE
 }

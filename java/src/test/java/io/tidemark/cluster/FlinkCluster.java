@@ -33,6 +33,7 @@ import java.util.stream.Stream;
  * this JVM at the latest.
  */
 public final class FlinkCluster implements AutoCloseable {
+  public static final String ZOOKEEPER = "zookeeper";
   public static final String JOB_MANAGER = "jobmanager";
   public static final List<String> TASK_MANAGERS = List.of("taskmanager-1", "taskmanager-2");
 
@@ -43,6 +44,7 @@ public final class FlinkCluster implements AutoCloseable {
   private final Path script;
   private final Map<String, String> environment = new HashMap<>();
   private String job;
+  private boolean hasDisksOfItsOwn;
 
   private FlinkCluster(Path folder, Path script) {
     this.folder = folder;
@@ -56,15 +58,22 @@ public final class FlinkCluster implements AutoCloseable {
    * @param configuration lines for its config.yaml
    */
   public static FlinkCluster start(Path folder, String... configuration) throws IOException {
+    return start(folder, Map.of(), configuration);
+  }
+
+  /** The same with variables of the script's environment. */
+  public static FlinkCluster start(
+      Path folder, Map<String, String> environment, String... configuration) throws IOException {
     Path script =
         Path.of(System.getProperty("tidemark.test.basedir", "."), "scripts/cluster/cluster.sh");
     FlinkCluster cluster = new FlinkCluster(folder, script);
+    cluster.environment.putAll(environment);
     String version = System.getProperty("tidemark.test.flink");
     if (version != null) {
       cluster.environment.put("FLINK_VERSION", version);
     }
     cluster.environment.put("FLINK_CONFIG", String.join("\n", configuration));
-    cluster.run("start");
+    cluster.hasDisksOfItsOwn = cluster.run("start").contains("DISKS=own");
     return cluster;
   }
 
@@ -155,7 +164,40 @@ public final class FlinkCluster implements AutoCloseable {
 
   /** Kills a process without a last word. */
   public void kill(String name) throws IOException {
+    List<Path> jars = unpacked(pid(name));
     ProcessHandle.of(pid(name)).ifPresent(ProcessHandle::destroyForcibly);
+    for (Path jar : jars) {
+      Files.deleteIfExists(jar);
+    }
+  }
+
+  /** Jars that a process has put into a temporary folder, and would have deleted at its end. */
+  private List<Path> unpacked(long process) {
+    List<Path> jars = new ArrayList<>();
+    try (Stream<Path> open = Files.list(Path.of("/proc/" + process + "/fd"))) {
+      for (Path descriptor : open.collect(Collectors.toList())) {
+        Path file = Files.readSymbolicLink(descriptor);
+        if (file.toString().endsWith(".jar")
+            && temporaryFolders().stream().anyMatch(file::startsWith)) {
+          jars.add(file);
+        }
+      }
+    } catch (IOException | UncheckedIOException e) {
+      return jars; // a file was closed meanwhile, or the process is gone
+    }
+    return jars;
+  }
+
+  /** Stops a process where it is. */
+  public void freeze(String name) throws IOException {
+    Shell.run(Map.of(), List.of("kill", "-STOP", Long.toString(pid(name))));
+  }
+
+  /** Lets it go on, if it is still there. */
+  public void thaw(String name) throws IOException {
+    if (ProcessHandle.of(pid(name)).isPresent()) {
+      Shell.run(Map.of(), List.of("kill", "-CONT", Long.toString(pid(name))));
+    }
   }
 
   /** Starts a process that was killed. */
@@ -163,9 +205,14 @@ public final class FlinkCluster implements AutoCloseable {
     run("launch", name);
   }
 
-  /** Flink's temporary folders. */
+  /** The TaskManagers' temporary folders. */
   public List<Path> temporaryFolders() {
     return List.of(folder.resolve("temporary-1"), folder.resolve("temporary-2"));
+  }
+
+  /** Whether they are file systems of their own ({@code DISK_MB}). */
+  public boolean hasDisksOfItsOwn() {
+    return hasDisksOfItsOwn;
   }
 
   /** The newest value of a gauge of the job's first source, empty before it has one. */

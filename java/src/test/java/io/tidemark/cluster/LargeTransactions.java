@@ -4,9 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.tidemark.cluster.RowCounts.Counts;
 import io.tidemark.workload.StandIn;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -16,9 +13,6 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * One large transaction after the other, beside which small ones commit, through a whole job in a
@@ -46,6 +40,9 @@ final class LargeTransactions implements AutoCloseable {
   private final List<ProcessMemory> memories = new ArrayList<>();
   private int number;
 
+  /** Where the last one ends. */
+  private long endScn;
+
   /** How the transaction ends. */
   enum End {
     COMMIT,
@@ -71,6 +68,9 @@ final class LargeTransactions implements AutoCloseable {
     /** The same without what is of the heap. */
     long besideHeap;
 
+    /** The same without all that is committed to the heap. */
+    long minusCommitted;
+
     private Cost(long rows) {
       this.rows = rows;
     }
@@ -78,8 +78,8 @@ final class LargeTransactions implements AutoCloseable {
     @Override
     public String toString() {
       return String.format(
-          "%,11d records read, %,7d MB spilled, %6.1f s of CPU, %4d MB resident at most, %4d MB beside the heap",
-          read, spilled >> 20, cpuSeconds, resident >> 20, besideHeap >> 20);
+          "%,11d records read, %,7d MB spilled, %6.1f s of CPU, MB at most: %4d resident, %4d beside the heap, %4d minus the committed heap",
+          read, spilled >> 20, cpuSeconds, resident >> 20, besideHeap >> 20, minusCommitted >> 20);
     }
   }
 
@@ -135,6 +135,7 @@ final class LargeTransactions implements AutoCloseable {
     for (ProcessMemory memory : memories) {
       cpu += memory.cpuSeconds();
       cost.resident = Math.max(cost.resident, memory.resident());
+      cost.minusCommitted = Math.max(cost.minusCommitted, memory.minusCommitted());
       cost.besideHeap = Math.max(cost.besideHeap, memory.besideHeap());
     }
     cost.cpuSeconds = cpu;
@@ -149,10 +150,11 @@ final class LargeTransactions implements AutoCloseable {
     assertEquals(out * text + small + 1, after.characters - before.characters, "characters");
     assertEquals(
         (commits ? 1 : 0) + small + 1, after.transactions - before.transactions, "transactions");
-    cluster.await("the end of its files", () -> files().isEmpty());
+    cluster.await("the end of its files", () -> SpillFiles.of(cluster).isEmpty());
     cluster.await("the server's count", () -> read() - begun[0] >= records);
     cost.read = read() - begun[0];
-    awaitGauge("spilledBytes", 0);
+    // Until then gauges may be those of before.
+    cluster.await("fresh gauges", () -> cluster.gauge("scn").orElse(0) >= endScn);
     cost.spilled = spilled() - begun[1];
     return cost;
   }
@@ -203,6 +205,7 @@ final class LargeTransactions implements AutoCloseable {
             + " = 0) r"
             + columns);
     long last = base + (rows + 1) * STEP;
+    endScn = last;
     int code = end == End.COMMIT ? 7 : 36;
     server.execute(
         String.format(into, last + " + k", "xid")
@@ -249,37 +252,8 @@ final class LargeTransactions implements AutoCloseable {
     return Counts.read(counts).rows + spilled();
   }
 
-  private void awaitGauge(String name, long value) throws Exception {
-    Callable<Boolean> is = () -> cluster.gauge(name).orElse(-1) == value;
-    cluster.await(name + " = " + value, is);
-  }
-
-  /** Folders of readers in Flink's temporary folders. */
-  List<Path> rooms(Path temporary) {
-    return list(temporary).stream()
-        .filter(path -> path.getFileName().toString().startsWith("tidemark-spill-"))
-        .collect(Collectors.toList());
-  }
-
   FlinkCluster cluster() {
     return cluster;
-  }
-
-  private List<Path> files() {
-    return cluster.temporaryFolders().stream()
-        .flatMap(temporary -> rooms(temporary).stream())
-        .flatMap(room -> list(room).stream())
-        .collect(Collectors.toList());
-  }
-
-  private static List<Path> list(Path folder) {
-    try (Stream<Path> paths = Files.list(folder)) {
-      return paths.collect(Collectors.toList());
-    } catch (java.nio.file.NoSuchFileException e) {
-      return List.of();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 
   @Override

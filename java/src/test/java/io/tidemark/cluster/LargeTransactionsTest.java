@@ -43,11 +43,12 @@ class LargeTransactionsTest {
       // The first one has the JVM warm up; the others are larger than all that may come on top.
       assertTrue(most < first.besideHeap + (64L << 20), all);
       for (Path temporary : run.cluster().temporaryFolders()) {
-        assertEquals(1, run.rooms(temporary).size(), "each temporary folder is used in its turn");
+        assertEquals(
+            1, SpillFiles.rooms(temporary).size(), "each temporary folder is used in its turn");
       }
       run.cluster().cancel();
       for (Path temporary : run.cluster().temporaryFolders()) {
-        assertEquals(0, run.rooms(temporary).size(), "nothing is left behind");
+        assertEquals(0, SpillFiles.rooms(temporary).size(), "nothing is left behind");
       }
     }
   }

@@ -66,6 +66,11 @@ class PostgresUnderFireTest {
     }
 
     @Override
+    public boolean spills() {
+      return false;
+    }
+
+    @Override
     public void prepare() throws SQLException {
       String tables = Bank.TABLES.stream().map(Bank::quoted).collect(Collectors.joining(", "));
       try (Connection connection = DriverManager.getConnection(jdbcUrl());

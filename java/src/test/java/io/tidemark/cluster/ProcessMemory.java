@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  */
 final class ProcessMemory implements AutoCloseable {
   private static final Pattern RANGE = Pattern.compile("0x([0-9a-f]+)");
-  private static final Pattern MAPPING = Pattern.compile("^([0-9a-f]+)-([0-9a-f]+) .*");
+  private static final Pattern MAPPING = Pattern.compile("^([0-9a-f]+)-([0-9a-f]+) (....) .*");
   private static final long PAUSE_MILLIS = 200;
   private final long process;
   private final long heapBegin;
@@ -26,6 +26,7 @@ final class ProcessMemory implements AutoCloseable {
   private volatile Exception failure;
   private long resident;
   private long besideHeap;
+  private long minusCommitted;
   private long looks;
 
   /** Begins to look. */
@@ -66,10 +67,18 @@ final class ProcessMemory implements AutoCloseable {
     return besideHeap;
   }
 
+  /**
+   * The same, with all of the heap that is committed taken for resident: what Flink counts with.
+   */
+  synchronized long minusCommitted() {
+    return minusCommitted;
+  }
+
   /** Forgets what was. */
   synchronized void reset() throws IOException {
     resident = 0;
     besideHeap = 0;
+    minusCommitted = 0;
     look();
   }
 
@@ -94,6 +103,7 @@ final class ProcessMemory implements AutoCloseable {
   private synchronized void look() throws IOException {
     long all = 0;
     long heap = 0;
+    long committed = 0;
     boolean inHeap = false;
     for (String line :
         Files.readAllLines(Path.of("/proc/" + process + "/smaps"), StandardCharsets.ISO_8859_1)) {
@@ -101,6 +111,9 @@ final class ProcessMemory implements AutoCloseable {
       if (mapping.matches()) {
         long at = Long.parseUnsignedLong(mapping.group(1), 16);
         inHeap = Long.compareUnsigned(at, heapBegin) >= 0 && Long.compareUnsigned(at, heapEnd) < 0;
+        if (inHeap && mapping.group(3).startsWith("rw")) {
+          committed += Long.parseUnsignedLong(mapping.group(2), 16) - at;
+        }
       } else if (line.startsWith("Rss:")) {
         long bytes = Long.parseLong(line.replaceAll("\\D", "")) * 1024;
         all += bytes;
@@ -108,6 +121,7 @@ final class ProcessMemory implements AutoCloseable {
       }
     }
     looks++;
+    minusCommitted = Math.max(minusCommitted, all - committed);
     resident = Math.max(resident, all);
     besideHeap = Math.max(besideHeap, all - heap);
   }

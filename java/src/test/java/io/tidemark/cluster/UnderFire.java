@@ -6,10 +6,7 @@ import io.tidemark.workload.Writers;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -26,15 +23,11 @@ import java.util.concurrent.Callable;
 final class UnderFire {
   private static final int ACCOUNTS = 1_500;
   private static final int LARGE = 8_000;
+
+  /** Rows of a transaction that grows, by so many at once. */
+  private static final int GROWING = 4_000;
+
   private static final int WRITERS = 4;
-  private static final Duration FREEZE =
-      Duration.ofSeconds(Long.getLong("tidemark.test.freeze.seconds", 30));
-
-  /** What a reader logs. */
-  private static final String SNAPSHOT_READ = "the snapshot of this reader is read";
-
-  private static final String STREAM_BEGINS = "the stream begins at";
-
   private static final long MINUTES = Long.getLong("tidemark.test.soak.minutes", 0);
 
   /** One of each, and those that Flink itself must survive once more. */
@@ -48,7 +41,8 @@ final class UnderFire {
           Fault.SESSION,
           Fault.SESSIONS,
           Fault.DATABASE,
-          Fault.FREEZE);
+          Fault.FREEZE,
+          Fault.DISK_FULL);
 
   /** Each has a fault, but where it is struck by a rescaling. */
   private static final List<Moment> MOMENTS =
@@ -59,11 +53,12 @@ final class UnderFire {
           Moment.SNAPSHOT_READ,
           Moment.STREAM_BEGINS,
           Moment.STREAM,
-          Moment.LARGE_OPEN,
+          Moment.SPILLING,
           Moment.LARGE_COMMITTED,
           Moment.LARGE_COMMITTED,
-          Moment.LARGE_OPEN,
+          Moment.SPILLING,
           Moment.CHECKPOINT,
+          Moment.CHECKPOINT_COMPLETE,
           Moment.CHECKPOINT_COMPLETE);
 
   /** By place in {@link #MOMENTS}. */
@@ -79,8 +74,9 @@ final class UnderFire {
   private final Random random;
   private final Bank bank = new Bank(ACCOUNTS);
   private final List<String> done = new ArrayList<>();
-  private long snapshotsRead;
-  private long streamsBegun;
+  private final Sessions sessions;
+  private Moments moments;
+  private Faults faults;
   private int rescalings;
 
   /** The database under fire. */
@@ -95,6 +91,9 @@ final class UnderFire {
 
     /** A table's WITH clause. */
     String with();
+
+    /** Whether large transactions go to files of the reader. */
+    boolean spills();
 
     /** What there is to do before the job starts, and behind its end. */
     void prepare() throws Exception;
@@ -112,23 +111,27 @@ final class UnderFire {
     this.folder = folder;
     this.seed = seed;
     this.random = new Random(seed);
+    sessions = new Sessions(database.jdbcUrl());
   }
 
   /** Runs the job through all faults, and judges it; returns what was done. */
   String run() throws Exception {
     long begun = System.nanoTime();
-    List<Fault> faults = new ArrayList<>(FAULTS);
-    Collections.shuffle(faults, random);
+    List<Fault> order = new ArrayList<>(FAULTS);
+    Collections.shuffle(order, random);
     for (int n = 0; n < MOMENTS.size(); n++) {
       if (RESCALINGS.contains(n)) {
-        faults.add(n, Fault.RESCALE);
+        order.add(n, Fault.RESCALE);
       }
     }
-    snapshotsRead = cluster.logged(SNAPSHOT_READ);
-    streamsBegun = cluster.logged(STREAM_BEGINS);
+    if (!database.spills()) {
+      order.replaceAll(fault -> fault == Fault.DISK_FULL ? Fault.TASK_MANAGER : fault);
+    }
+    moments = new Moments(cluster, random);
+    faults = new Faults(cluster, database.server(), sessions, bank, moments, random);
     CommittedFiles files = new CommittedFiles(folder, 0);
     BankJudge judge;
-    try (Connection connection = connect()) {
+    try (Connection connection = sessions.connect()) {
       bank.create(connection, database.textType());
       judge = new BankJudge(connection, "judge");
     }
@@ -137,21 +140,21 @@ final class UnderFire {
     try (Writers writers = new Writers(database.jdbcUrl(), WRITERS, bank, seed, 80)) {
       writers.start();
       submit("");
-      for (int n = 0; n < faults.size() && MOMENTS.get(n) != Moment.STREAM; n++) {
-        strike(faults.get(n), MOMENTS.get(n));
+      for (int n = 0; n < order.size() && MOMENTS.get(n) != Moment.STREAM; n++) {
+        strike(order.get(n), MOMENTS.get(n));
       }
       cluster.await("the stream", () -> !files.log().isEmpty());
-      long marker = retried(bank::marker);
-      for (int n = MOMENTS.indexOf(Moment.STREAM); n < faults.size(); n++) {
-        strike(faults.get(n), MOMENTS.get(n));
+      long marker = sessions.retried(bank::marker);
+      for (int n = MOMENTS.indexOf(Moment.STREAM); n < order.size(); n++) {
+        strike(order.get(n), MOMENTS.get(n));
         if (n % 2 == 0) {
-          retried(this::alter);
+          sessions.retried(this::alter);
         }
       }
       long after = writers.commits() + 100;
       cluster.await("100 commits more", () -> writers.commits() >= after);
       writers.close();
-      try (Connection connection = connect()) {
+      try (Connection connection = sessions.connect()) {
         decoded = judge.transactions(connection);
         Map<String, String> tables = Bank.content(connection);
         DecodedTransaction<String> last = decoded.get(decoded.size() - 1);
@@ -238,28 +241,6 @@ final class UnderFire {
     } while (System.nanoTime() < end);
   }
 
-  private Connection connect() throws SQLException {
-    return DriverManager.getConnection(database.jdbcUrl());
-  }
-
-  /** What is done at the database, again where it was down. */
-  private interface Work<T> {
-    T at(Connection connection) throws SQLException;
-  }
-
-  private <T> T retried(Work<T> work) throws Exception {
-    while (true) {
-      try (Connection connection = connect()) {
-        return work.at(connection);
-      } catch (SQLException e) {
-        if (!Writers.isPassing(e)) {
-          throw e;
-        }
-        Thread.sleep(100);
-      }
-    }
-  }
-
   private boolean alter(Connection connection) throws SQLException {
     bank.alter(connection);
     return true;
@@ -269,14 +250,22 @@ final class UnderFire {
   private void strike(Fault fault, Moment moment) throws Exception {
     Callable<Boolean> fired =
         () -> {
-          done.add(fault + " at " + moment);
-          inject(fault);
+          done.add(fault + " at " + moment + (moments.missed() ? ", just behind it" : ""));
+          try {
+            if (fault == Fault.RESCALE) {
+              rescale();
+            } else {
+              faults.strike(fault);
+            }
+          } finally {
+            moments.pass();
+          }
           return true;
         };
-    if (moment == Moment.LARGE_OPEN || moment == Moment.LARGE_COMMITTED) {
-      withLarge(moment == Moment.LARGE_OPEN, fired);
+    if (moment == Moment.SPILLING || moment == Moment.LARGE_COMMITTED) {
+      withLarge(moment, fired);
     } else {
-      await(moment);
+      moments.await(moment);
       fired.call();
     }
     long before = cluster.newestCheckpoint();
@@ -287,49 +276,19 @@ final class UnderFire {
     done.add(String.format("%s (back in %.0f s)", last, (System.nanoTime() - struck) / 1e9));
   }
 
-  private void await(Moment moment) throws Exception {
-    long newest = cluster.newestCheckpoint();
-    Duration soon = Duration.ofMillis(1);
-    switch (moment) {
-      case SNAPSHOT:
-        long wanted = newest + 1 + random.nextInt(2);
-        cluster.await("checkpoint " + wanted, () -> cluster.newestCheckpoint() >= wanted);
-        break;
-      case SNAPSHOT_READ:
-        cluster.await(
-            "a reader's end of the snapshot",
-            soon,
-            () -> cluster.logged(SNAPSHOT_READ) > snapshotsRead);
-        break;
-      case STREAM_BEGINS:
-        cluster.await(
-            "the begin of the stream", soon, () -> cluster.logged(STREAM_BEGINS) > streamsBegun);
-        break;
-      case CHECKPOINT:
-        cluster.await("a checkpoint", soon, () -> cluster.openCheckpoint().isPresent());
-        break;
-      case CHECKPOINT_COMPLETE:
-        cluster.await("a checkpoint's end", soon, () -> cluster.newestCheckpoint() > newest);
-        break;
-      default:
-        pause(1_000);
-    }
-  }
-
-  /** The moment inside a checkpoint interval is what chance decides; nothing waits for it. */
-  private void pause(int millis) throws InterruptedException {
-    Thread.sleep(random.nextInt(millis));
-  }
-
   /** Strikes while a large transaction is open or behind its commit. */
-  private void withLarge(boolean open, Callable<Boolean> fired) throws Exception {
-    try (Connection connection = connect()) {
+  private void withLarge(Moment moment, Callable<Boolean> fired) throws Exception {
+    try (Connection connection = sessions.connect()) {
       connection.setAutoCommit(false);
-      bank.large(connection, LARGE);
-      if (!open) {
-        connection.commit();
+      if (moment == Moment.SPILLING && database.spills()) {
+        spill(connection);
+      } else {
+        bank.large(connection, LARGE);
+        if (moment == Moment.LARGE_COMMITTED) {
+          connection.commit();
+        }
+        moments.pause(1_000);
       }
-      pause(1_000);
       fired.call();
       connection.commit();
     } catch (SQLException e) {
@@ -340,69 +299,21 @@ final class UnderFire {
     }
   }
 
-  private void inject(Fault fault) throws Exception {
-    switch (fault) {
-      case TASK_MANAGER:
-        // Once the log is read, only one of them has anything to do.
-        String any = FlinkCluster.TASK_MANAGERS.get(random.nextInt(2));
-        boolean streams = cluster.logged(STREAM_BEGINS) > streamsBegun;
-        restart(streams ? cluster.lastToLog(STREAM_BEGINS) : any);
-        break;
-      case TASK_MANAGERS:
-        for (String name : FlinkCluster.TASK_MANAGERS) {
-          cluster.kill(name);
-        }
-        for (String name : FlinkCluster.TASK_MANAGERS) {
-          cluster.launch(name);
-        }
-        break;
-      case JOB_MANAGER:
-        restart(FlinkCluster.JOB_MANAGER);
-        break;
-      case RESCALE:
-        rescale();
-        break;
-      case SESSION:
-        retried(connection -> terminate(connection, 1));
-        break;
-      case SESSIONS:
-        retried(connection -> terminate(connection, Integer.MAX_VALUE));
-        break;
-      case DATABASE:
-        database.server().kill();
-        database.server().resume();
-        break;
-      default:
-        database.server().freeze();
-        try {
-          Thread.sleep(FREEZE.toMillis());
-        } finally {
-          database.server().thaw();
-        }
-    }
-  }
-
-  private void restart(String name) throws Exception {
-    cluster.kill(name);
-    cluster.launch(name);
-  }
-
-  private int terminate(Connection connection, int count) throws SQLException {
-    List<Integer> sessions = new ArrayList<>();
-    try (Statement statement = connection.createStatement()) {
-      try (ResultSet row =
-          statement.executeQuery(
-              "SELECT pid FROM pg_stat_activity WHERE usename ILIKE 'tidemark'")) {
-        while (row.next()) {
-          sessions.add(row.getInt(1));
-        }
-      }
-      Collections.shuffle(sessions, random);
-      List<Integer> chosen = sessions.subList(0, Math.min(count, sessions.size()));
-      for (int session : chosen) {
-        statement.execute("SELECT pg_terminate_backend(" + session + ")");
-      }
-      return chosen.size();
-    }
+  /** Makes a transaction ever larger, until its file grows. */
+  private void spill(Connection connection) throws Exception {
+    long[] seen = {0};
+    int[] looks = {0};
+    cluster.await(
+        "a large transaction's file that grows",
+        Duration.ofMillis(20),
+        () -> {
+          if (looks[0]++ % 25 == 0) {
+            bank.grow(connection, Bank.GROWING.get(0), GROWING);
+          }
+          long bytes = SpillFiles.bytes(cluster);
+          boolean grows = seen[0] > 0 && bytes > seen[0];
+          seen[0] = bytes;
+          return grows;
+        });
   }
 }
