@@ -48,3 +48,26 @@ fn rows_that_nobody_takes_wait_in_the_server_and_go_with_their_reader() {
     }
     psql("DROP TABLE waiting");
 }
+
+#[test]
+fn large_rows_come_at_their_place_among_small_ones() {
+    psql("CREATE TABLE sizes(id int PRIMARY KEY, v text)");
+    // About the size from which rows are large, and far beyond it; each of several neighbours, and at the ends of blocks.
+    let sizes = "CASE WHEN g % 97 < 3 THEN 8100 + g % 97 * 40 WHEN g % 256 IN (0, 1, 255) THEN 40000 WHEN g = 700 THEN 3000000 \
+                 ELSE g % 300 END";
+    for plugin in PLUGINS {
+        let slot = Slot::new("sizes", plugin, &["sizes"]);
+        psql(&format!(
+            "INSERT INTO sizes SELECT g, left(repeat(md5(g::text), 100000), {sizes}) FROM generate_series(1, 1500) g; \
+             INSERT INTO sizes SELECT g, repeat('y', 20000) FROM generate_series(1501, 1540) g"
+        ));
+        let written = psql("SELECT 'id=' || id || ',v=' || v FROM sizes ORDER BY id");
+        let read = slot.read();
+        assert_eq!(read.rows().len(), 1_540, "{plugin}");
+        for (row, written) in read.rows().iter().zip(written.lines()) {
+            assert!(row.ends_with(written), "{plugin}: {row:.100}, not {written:.100}");
+        }
+        psql("TRUNCATE sizes");
+    }
+    psql("DROP TABLE sizes");
+}

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::dialect::slots::changes;
+use crate::dialect::slots::changes::{self, Block as Rows};
 use crate::error::{ErrorKind, Result};
 use crate::odbc::Batch;
 
@@ -18,61 +18,78 @@ pub(super) struct SlotRow<'a> {
     pub(super) data: &'a [u8],
 }
 
-/// Rows of a slot.
-#[derive(Debug, Default)]
+/// Rows of a slot that are yet to be read.
+#[derive(Debug)]
 pub(super) struct Block {
-    is_end: bool,
-    lsns: Vec<u8>,
-    xids: Vec<u8>,
-    data: Vec<u8>,
+    /// Which rows; `None`: those that end transactions and come first, once more.
+    pub(super) rows: Option<Rows>,
+    lsns: Elements,
+    xids: Option<Elements>,
+    data: Elements,
 }
 
 impl Block {
     /// A row of a call's result.
+    ///
+    /// # Errors
+    /// `Decoding`: these are no arrays of one length.
     pub(super) fn of(batch: &Batch<'_>, row: usize) -> Result<Block> {
         let bytes = |column: usize| of_base64(batch.column(column).bytes(row).unwrap_or_default());
-        Ok(Block {
-            is_end: batch.column(changes::PART).int(row) == Some(0),
-            lsns: bytes(changes::LSNS)?,
-            xids: bytes(changes::XIDS)?,
-            data: bytes(changes::DATA)?,
-        })
+        let rows = match (
+            batch.column(changes::PART).int(row),
+            batch.column(changes::BLOCK).int(row),
+        ) {
+            (Some(0), _) => None,
+            (_, Some(key)) => match Rows::of_key(key) {
+                Some(rows) => Some(rows),
+                None => return malformed(),
+            },
+            _ => return malformed(),
+        };
+        Block::new(
+            rows,
+            bytes(changes::LSNS)?,
+            bytes(changes::XIDS)?,
+            bytes(changes::DATA)?,
+        )
+    }
+
+    /// `xids` may be empty.
+    pub(super) fn new(rows: Option<Rows>, lsns: Vec<u8>, xids: Vec<u8>, data: Vec<u8>) -> Result<Block> {
+        let (lsns, data) = (Elements::of(lsns)?, Elements::of(data)?);
+        let xids = match xids.is_empty() {
+            true => None,
+            false => Some(Elements::of(xids)?),
+        };
+        let same = lsns.left == data.left && xids.as_ref().is_none_or(|xids| xids.left == data.left);
+        match same {
+            true => Ok(Block { rows, lsns, xids, data }),
+            false => malformed(),
+        }
     }
 
     /// Memory that it takes.
     pub(super) fn size(&self) -> usize {
-        self.lsns.len() + self.xids.len() + self.data.len()
+        self.lsns.bytes.len() + self.xids.as_ref().map_or(0, |xids| xids.bytes.len()) + self.data.bytes.len()
     }
 
-    /// How many rows there are, those that come once more not among them.
-    pub(super) fn count(&self) -> Result<u64> {
-        match self.is_end {
-            true => Ok(0),
-            false => Ok(Elements::of(&self.data)?.left as u64),
-        }
+    /// How many rows are left.
+    pub(super) fn left(&self) -> u64 {
+        self.data.left as u64
     }
 
-    /// Hands the rows on.
+    /// Hands the next rows on, so many at most.
     ///
     /// # Errors
-    /// `Decoding`: these are no arrays of one length. Whatever `take` returns.
-    pub(super) fn rows<'a>(&'a self, mut take: impl FnMut(SlotRow<'a>) -> Result<()>) -> Result<()> {
-        let (mut lsns, mut data) = (Elements::of(&self.lsns)?, Elements::of(&self.data)?);
-        let mut xids = match self.xids.is_empty() {
-            true => None,
-            false => Some(Elements::of(&self.xids)?),
-        };
-        let same = lsns.left == data.left && xids.as_ref().is_none_or(|xids| xids.left == data.left);
-        if !same {
-            return malformed();
-        }
-        while data.left > 0 {
-            let xid = xids.as_mut().map(|xids| xids.number()).transpose()?;
+    /// `Decoding`: a row is not there. Whatever `take` returns.
+    pub(super) fn read(&mut self, most: u64, take: &mut impl FnMut(SlotRow<'_>) -> Result<()>) -> Result<()> {
+        for _ in 0..most.min(self.left()) {
+            let xid = self.xids.as_mut().map(Elements::number).transpose()?;
             take(SlotRow {
-                is_end: self.is_end,
-                lsn: u64::from_be_bytes(lsns.number()?),
+                is_end: self.rows.is_none(),
+                lsn: u64::from_be_bytes(self.lsns.number()?),
                 xid: xid.map(u32::from_be_bytes),
-                data: data.next()?,
+                data: self.data.next()?,
             })?;
         }
         Ok(())
@@ -81,37 +98,39 @@ impl Block {
 
 /// The elements of an array of one dimension as `array_send` writes it (PostgreSQL's `arrayfuncs.c`): number of dimensions,
 /// whether there are NULLs, the elements' type, how many there are, the first one's number, then each one's length in front of it.
-struct Elements<'a> {
+#[derive(Debug)]
+struct Elements {
+    bytes: Vec<u8>,
+    /// Where the next one stands.
+    at: usize,
     left: usize,
-    bytes: &'a [u8],
 }
 
-impl<'a> Elements<'a> {
-    fn of(array: &'a [u8]) -> Result<Self> {
+impl Elements {
+    fn of(array: Vec<u8>) -> Result<Self> {
         const ONE_DIMENSION: [u8; 4] = [0, 0, 0, 1];
         const HEAD: usize = 20;
-        let (Some((head, bytes)), Some(count)) = (array.split_first_chunk::<HEAD>(), array.get(12..16)) else {
-            return malformed();
-        };
-        let count = count.try_into().map(u32::from_be_bytes).unwrap_or_default();
-        match head.starts_with(&ONE_DIMENSION) {
-            true => Ok(Elements {
+        let count = array.get(12..16).and_then(|count| count.try_into().ok());
+        match count.map(u32::from_be_bytes) {
+            Some(count) if array.len() >= HEAD && array.starts_with(&ONE_DIMENSION) => Ok(Elements {
+                bytes: array,
+                at: HEAD,
                 left: count as usize,
-                bytes,
             }),
-            false => malformed(),
+            _ => malformed(),
         }
     }
 
-    fn next(&mut self) -> Result<&'a [u8]> {
-        let next = self.bytes.split_first_chunk().and_then(|(length, bytes)| {
+    fn next(&mut self) -> Result<&[u8]> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let next = rest.split_first_chunk().and_then(|(length, rest)| {
             let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
-            bytes.split_at_checked(length)
+            rest.get(..length)
         });
-        let Some((element, bytes)) = next else {
+        let Some(element) = next else {
             return malformed();
         };
-        self.bytes = bytes;
+        self.at += size_of::<i32>() + element.len();
         self.left -= 1;
         Ok(element)
     }
@@ -134,15 +153,15 @@ fn of_base64(text: &[u8]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn malformed<T>() -> Result<T> {
+pub(super) fn malformed<T>() -> Result<T> {
     Err(ErrorKind::Decoding("the rows of the slot are not in the arrays that were asked for".into()).into())
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn array(elements: &[&[u8]]) -> Vec<u8> {
+    pub(in crate::log::decoding) fn array(elements: &[&[u8]]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for word in [1, 0, 17, elements.len() as i32, 1] {
             bytes.extend(i32::to_be_bytes(word));
@@ -154,24 +173,29 @@ mod tests {
         bytes
     }
 
-    fn block(xids: &[&[u8]]) -> Block {
-        Block {
-            is_end: false,
-            lsns: array(&[&7u64.to_be_bytes(), &u64::MAX.to_be_bytes()]),
-            xids: match xids {
-                [] => Vec::new(),
-                xids => array(xids),
-            },
-            data: array(&[b"", b"row"]),
-        }
+    /// LSNs, transactions and data of two rows.
+    fn parts(xids: &[&[u8]]) -> [Vec<u8>; 3] {
+        let xids = match xids {
+            [] => Vec::new(),
+            xids => array(xids),
+        };
+        let lsns = array(&[&7u64.to_be_bytes(), &u64::MAX.to_be_bytes()]);
+        [lsns, xids, array(&[b"", b"row"])]
     }
 
-    fn read(block: &Block) -> Result<Vec<SlotRow<'_>>> {
+    type Seen = (u64, Option<u32>, Vec<u8>);
+
+    /// What is read of a block, some rows at a time.
+    fn read([lsns, xids, data]: [Vec<u8>; 3], most: u64) -> Result<Vec<Seen>> {
+        let mut block = Block::new(Some(Rows::From(0)), lsns, xids, data)?;
         let mut rows = Vec::new();
-        block.rows(|row| {
-            rows.push(row);
-            Ok(())
-        })?;
+        while block.left() > 0 {
+            block.read(most, &mut |row| {
+                assert!(!row.is_end);
+                rows.push((row.lsn, row.xid, row.data.to_vec()));
+                Ok(())
+            })?;
+        }
         Ok(rows)
     }
 
@@ -190,37 +214,45 @@ mod tests {
 
     #[test]
     fn rows_are_those_of_the_arrays() {
-        let row = |lsn, xid, data| SlotRow {
-            is_end: false,
-            lsn,
-            xid,
-            data,
-        };
-        assert_eq!(block(&[]).count().ok(), Some(2));
-        let rows = [row(7, None, &b""[..]), row(u64::MAX, None, b"row")];
-        assert_eq!(read(&block(&[])).ok(), Some(rows.into()));
-        let with_xids = block(&[&1u32.to_be_bytes(), &u32::MAX.to_be_bytes()]);
-        let rows = [row(7, Some(1), &b""[..]), row(u64::MAX, Some(u32::MAX), b"row")];
-        assert_eq!(read(&with_xids).ok(), Some(rows.into()));
+        for most in [1, 2, 3] {
+            let rows = vec![(7, None, b"".to_vec()), (u64::MAX, None, b"row".to_vec())];
+            assert_eq!(read(parts(&[]), most).ok(), Some(rows));
+            let with_xids = parts(&[&1u32.to_be_bytes(), &u32::MAX.to_be_bytes()]);
+            let rows = vec![(7, Some(1), b"".to_vec()), (u64::MAX, Some(u32::MAX), b"row".to_vec())];
+            assert_eq!(read(with_xids, most).ok(), Some(rows));
+        }
     }
 
     #[test]
     fn what_is_no_such_array_is_an_error_wherever_it_ends() {
-        let whole = block(&[&1u32.to_be_bytes(), &2u32.to_be_bytes()]);
+        let whole = parts(&[&1u32.to_be_bytes(), &2u32.to_be_bytes()]);
         for column in 0..3 {
-            let length = [&whole.lsns, &whole.xids, &whole.data][column].len();
-            for cut in 0..length {
-                let mut block = block(&[&1u32.to_be_bytes(), &2u32.to_be_bytes()]);
-                [&mut block.lsns, &mut block.xids, &mut block.data][column].truncate(cut);
+            for cut in 0..whole[column].len() {
+                let mut parts = whole.clone();
+                parts[column].truncate(cut);
                 // Without transactions it is whole.
-                assert_eq!(read(&block).is_ok(), column == 1 && cut == 0, "{column} {cut}");
+                assert_eq!(read(parts, 2).is_ok(), column == 1 && cut == 0, "{column} {cut}");
             }
         }
-        let mut other = block(&[&1u32.to_be_bytes()]);
-        assert!(read(&other).is_err());
+        assert!(read(parts(&[&1u32.to_be_bytes()]), 2).is_err());
         // A NULL.
-        other = block(&[]);
-        other.data[20..24].copy_from_slice(&(-1i32).to_be_bytes());
-        assert!(read(&other).is_err());
+        let mut other = parts(&[]);
+        other[2][20..24].copy_from_slice(&(-1i32).to_be_bytes());
+        assert!(read(other, 2).is_err());
+    }
+
+    #[test]
+    fn no_bytes_are_read_beyond_their_end() {
+        let mut random = fastrand::Rng::with_seed(5);
+        for _ in 0..20_000 {
+            let mut parts = parts(&[&1u32.to_be_bytes(), &2u32.to_be_bytes()]);
+            for _ in 0..random.usize(1..4) {
+                let part = random.choice(&mut parts).unwrap();
+                let at = random.usize(..part.len());
+                part[at] = random.u8(..);
+            }
+            // As many as it says, or an error.
+            let _ = read(parts, random.u64(1..3));
+        }
     }
 }

@@ -16,13 +16,16 @@ use crate::odbc::{CancelToken, Connection};
 const WAITING_BYTES: usize = 8 << 20;
 /// Bytes that one fetch should bring, and how many blocks it brings at most.
 const FETCH_BYTES: usize = 4 << 20;
-const FETCH_BLOCKS: usize = 64;
+const FETCH_BLOCKS: usize = 128;
 /// Blocks that the first fetch of a call asks for: one more than a small call has, so that it shows at once that there is none.
 const FIRST_BLOCKS: usize = 2;
-/// Bytes that a call should bring. Each decodes again from the server's own restart point, which moves every 15 seconds of
-/// a busy server (measured: the tenth call for 100,000 changes each took twice as long as the first one), so that small calls
-/// would read a long log many times.
-const CALL_BYTES: u64 = 256 << 20;
+/// Bytes that the rows of a call should take. Each call decodes again from the server's own restart point, which moves every
+/// 15 seconds of a busy server (measured: the tenth call for 100,000 changes each took twice as long as the first one), so that
+/// small calls would read a long log many times. But what the server keeps of a large call does not fit into the memory that
+/// its session may take (measured: half as long again, through files).
+const CALL_BYTES: u64 = 96 << 20;
+/// What a row takes in the server's memory beside its bytes.
+const ROW_BYTES: u64 = 48;
 /// Changes that a call asks for at least, and how many times the first one's number at most.
 const LEAST_CHANGES: u64 = 1_000;
 const MOST_TIMES: u64 = 32;
@@ -224,7 +227,7 @@ impl Fetcher {
             let is_full = brought.rows >= limit;
             let _ = self.says.send(Said::Ended { is_full });
             if let Some(average) = brought.bytes.checked_div(brought.rows) {
-                let most = (CALL_BYTES / (average + 1)).clamp(
+                let most = (CALL_BYTES / (average + ROW_BYTES)).clamp(
                     LEAST_CHANGES.min(self.calls.first),
                     self.calls.first.saturating_mul(MOST_TIMES),
                 );
@@ -262,7 +265,7 @@ impl Fetcher {
                     let block = Block::of(&batch, row)?;
                     came += 1;
                     largest = largest.max(block.size());
-                    brought.rows += block.count()?;
+                    brought.rows += block.rows.map_or(0, |_| block.left());
                     brought.bytes += block.size() as u64;
                     self.room.take(block.size());
                     let _ = self.says.send(Said::Rows(block));

@@ -14,6 +14,7 @@ mod fetching;
 #[cfg(test)]
 pub(crate) mod fuzz;
 mod layout;
+mod order;
 pub mod pgoutput;
 pub mod plugin;
 pub mod reader;

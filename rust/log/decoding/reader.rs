@@ -8,9 +8,10 @@ use crate::dialect::slots::Slots;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::captured::{CapturedTable, Selection};
 use crate::log::decoding::assembly::{Assembly, Call, Ready};
-use crate::log::decoding::block::Block;
+use crate::log::decoding::block::{Block, SlotRow};
 use crate::log::decoding::control::{Connect, Control, LogEnd};
 use crate::log::decoding::fetching::{CallMade, Fetching, Said};
+use crate::log::decoding::order::Order;
 use crate::log::decoding::plugin::AnyPlugin;
 use crate::log::decoding::session::{self, SlotSettings, check_durable};
 use crate::log::decoding::slot::SlotStatus;
@@ -42,6 +43,7 @@ pub struct SlotReader {
     session: Option<(Fetching, AnyPlugin)>,
     assembly: Assembly,
     call: Call,
+    order: Order,
     ready: VecDeque<Ready>,
     progress: Progress,
     /// `progress` has changed since it was returned last.
@@ -120,6 +122,7 @@ impl SlotReader {
             session: None,
             assembly: Assembly::new(tables, fragment, at.position),
             call: Call::default(),
+            order: Order::default(),
             ready: VecDeque::new(),
             progress: Progress {
                 position: at.position,
@@ -182,8 +185,11 @@ impl SlotReader {
         }
         match session.next() {
             Said::Call(made) => self.called(made).map_err(Failure::Reader)?,
-            Said::Rows(block) => self.take(block).map_err(Failure::Reader)?,
-            Said::Ended { is_full } => self.end_call(is_full),
+            Said::Rows(block) => self.take(Some(block)).map_err(Failure::Reader)?,
+            Said::Ended { is_full } => {
+                self.take(None).map_err(Failure::Reader)?;
+                self.end_call(is_full);
+            }
             Said::Failed(error) => return Err(Failure::Session(error.doing("reading the slot"))),
         }
         Ok(Step::Made)
@@ -211,18 +217,24 @@ impl SlotReader {
     fn called(&mut self, made: CallMade) -> Result<()> {
         self.calls += 1;
         self.call = Call::new(made.end);
+        self.order = Order::default();
         self.rests_until = Some(Instant::now() + made.took.min(LONGEST_REST));
         self.look(made.end)
     }
 
-    fn take(&mut self, block: Block) -> Result<()> {
+    /// Takes a block of the call's rows, or its end.
+    fn take(&mut self, block: Option<Block>) -> Result<()> {
         let Some((session, plugin)) = &mut self.session else {
             return Ok(());
         };
         let (assembly, call, control, ready) = (&mut self.assembly, &mut self.call, &mut self.control, &mut self.ready);
-        block.rows(|row| assembly.take(row, plugin, call, control, ready))?;
+        let mut take = |row: SlotRow<'_>| assembly.take(row, plugin, call, control, ready);
+        let Some(block) = block else {
+            return self.order.finish(&mut take);
+        };
+        // Before it is read: the block that waits for the next one must not keep that from coming.
         session.give_back(block.size());
-        Ok(())
+        self.order.take(block, &mut take)
     }
 
     /// What is looked at beside the rows, now and then.
@@ -435,7 +447,7 @@ impl LogReader for SlotReader {
             skipped_records: self.assembly.tables.left_out(),
             mining_calls: self.calls,
             mined_bytes: self.bytes + self.call.bytes,
-            buffered_bytes: (self.assembly.size() + waiting) as u64,
+            buffered_bytes: (self.assembly.size() + self.order.size() + waiting) as u64,
             retained_bytes: Some(self.status.retained()),
             ..Figures::default()
         }
