@@ -18,23 +18,23 @@ pub(super) struct SlotRow<'a> {
     pub(super) data: &'a [u8],
 }
 
-/// Rows of a slot that are yet to be read.
+/// A row of a call's result: its block as it came. The thread that fetches leaves the rest to who reads.
 #[derive(Debug)]
-pub(super) struct Block {
-    /// Which rows; `None`: those that end transactions and come first, once more.
-    pub(super) rows: Option<Rows>,
-    lsns: Elements,
-    xids: Option<Elements>,
-    data: Elements,
+pub(super) struct Encoded {
+    /// As in [`Block`].
+    rows: Option<Rows>,
+    lsns: Vec<u8>,
+    xids: Vec<u8>,
+    data: Vec<u8>,
 }
 
-impl Block {
+impl Encoded {
     /// A row of a call's result.
     ///
     /// # Errors
-    /// `Decoding`: these are no arrays of one length.
-    pub(super) fn of(batch: &Batch<'_>, row: usize) -> Result<Block> {
-        let bytes = |column: usize| of_base64(batch.column(column).bytes(row).unwrap_or_default());
+    /// `Decoding`: there is no such block.
+    pub(super) fn of(batch: &Batch<'_>, row: usize) -> Result<Encoded> {
+        let bytes = |column: usize| batch.column(column).bytes(row).unwrap_or_default().to_vec();
         let rows = match (
             batch.column(changes::PART).int(row),
             batch.column(changes::BLOCK).int(row),
@@ -46,14 +46,56 @@ impl Block {
             },
             _ => return malformed(),
         };
-        Block::new(
+        Ok(Encoded {
             rows,
-            bytes(changes::LSNS)?,
-            bytes(changes::XIDS)?,
-            bytes(changes::DATA)?,
-        )
+            lsns: bytes(changes::LSNS),
+            xids: bytes(changes::XIDS),
+            data: bytes(changes::DATA),
+        })
     }
 
+    /// Memory that it takes.
+    pub(super) fn size(&self) -> usize {
+        self.lsns.len() + self.xids.len() + self.data.len()
+    }
+
+    /// How many rows there are, those that come once more not among them.
+    ///
+    /// # Errors
+    /// `Decoding`: this is no array.
+    pub(super) fn count(&self) -> Result<u64> {
+        if self.rows.is_none() {
+            return Ok(0);
+        }
+        let head = self.lsns.get(..HEAD.div_ceil(3) * 4).unwrap_or(&self.lsns);
+        Ok(Elements::of(of_base64(head)?)?.left as u64)
+    }
+
+    /// The block.
+    ///
+    /// # Errors
+    /// `Decoding`: these are no arrays of one length.
+    pub(super) fn block(&self) -> Result<Block> {
+        Block::new(
+            self.rows,
+            of_base64(&self.lsns)?,
+            of_base64(&self.xids)?,
+            of_base64(&self.data)?,
+        )
+    }
+}
+
+/// Rows of a slot that are yet to be read.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// Which rows; `None`: those that end transactions and come first, once more.
+    pub(super) rows: Option<Rows>,
+    lsns: Elements,
+    xids: Option<Elements>,
+    data: Elements,
+}
+
+impl Block {
     /// `xids` may be empty.
     pub(super) fn new(rows: Option<Rows>, lsns: Vec<u8>, xids: Vec<u8>, data: Vec<u8>) -> Result<Block> {
         let (lsns, data) = (Elements::of(lsns)?, Elements::of(data)?);
@@ -96,6 +138,9 @@ impl Block {
     }
 }
 
+/// What an array begins with, in bytes.
+const HEAD: usize = 20;
+
 /// The elements of an array of one dimension as `array_send` writes it (PostgreSQL's `arrayfuncs.c`): number of dimensions,
 /// whether there are NULLs, the elements' type, how many there are, the first one's number, then each one's length in front of it.
 #[derive(Debug)]
@@ -109,7 +154,6 @@ struct Elements {
 impl Elements {
     fn of(array: Vec<u8>) -> Result<Self> {
         const ONE_DIMENSION: [u8; 4] = [0, 0, 0, 1];
-        const HEAD: usize = 20;
         let count = array.get(12..16).and_then(|count| count.try_into().ok());
         match count.map(u32::from_be_bytes) {
             Some(count) if array.len() >= HEAD && array.starts_with(&ONE_DIMENSION) => Ok(Elements {
@@ -203,12 +247,36 @@ pub(super) mod tests {
     fn base64_comes_in_lines() {
         for length in [0, 1, 2, 3, 56, 57, 58, 113, 114, 115, 1_000] {
             let bytes: Vec<u8> = (0..length).map(|byte: u32| (byte * 7) as u8).collect();
-            let lines: Vec<String> = bytes.chunks(57).map(|line| BASE64.encode(line)).collect();
-            assert_eq!(of_base64(lines.join("\n").as_bytes()).ok(), Some(bytes), "{length}");
+            assert_eq!(of_base64(&lines(&bytes)).ok(), Some(bytes), "{length}");
         }
         let long = "A".repeat(80);
         for wrong in ["A", "AAA*", "\nAAAA", "AAAA\nAAAA", &long] {
             assert!(of_base64(wrong.as_bytes()).is_err(), "{wrong}");
+        }
+    }
+
+    /// As the server encodes it.
+    fn lines(bytes: &[u8]) -> Vec<u8> {
+        let lines: Vec<String> = bytes.chunks(57).map(|line| BASE64.encode(line)).collect();
+        lines.join("\n").into_bytes()
+    }
+
+    #[test]
+    fn how_many_rows_there_are_is_known_before_they_are_decoded() {
+        for count in [1, 2, 3, 255, 256] {
+            let elements = vec![&[7u8; 8][..]; count];
+            let encoded = |rows| Encoded {
+                rows,
+                lsns: lines(&array(&elements)),
+                xids: Vec::new(),
+                data: lines(&array(&elements)),
+            };
+            assert_eq!(encoded(Some(Rows::From(0))).count().ok(), Some(count as u64));
+            assert_eq!(encoded(Some(Rows::From(0))).block().unwrap().left(), count as u64);
+            assert_eq!(encoded(None).count().ok(), Some(0));
+            let mut damaged = encoded(Some(Rows::From(0)));
+            damaged.lsns.truncate(23);
+            assert!(damaged.count().is_err() && damaged.block().is_err());
         }
     }
 

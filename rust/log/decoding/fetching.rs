@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 
 use crate::dialect::Query;
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::decoding::block::Block;
+use crate::log::decoding::block::Encoded;
 use crate::log::decoding::control::LogEnd;
 use crate::odbc::{CancelToken, Connection};
 
@@ -48,7 +48,7 @@ pub(super) enum Said {
     /// A call was made; its rows come.
     Call(CallMade),
     /// Rows.
-    Rows(Block),
+    Rows(Encoded),
     /// The call's last row came. If it brought as many changes as it asked for there may be more, and the next call is made
     /// without being asked for.
     Ended {
@@ -262,11 +262,12 @@ impl Fetcher {
                 }
                 let Some(batch) = self.connection.fetch()? else { break };
                 for row in 0..batch.rows() {
-                    let block = Block::of(&batch, row)?;
+                    let block = Encoded::of(&batch, row)?;
                     came += 1;
                     largest = largest.max(block.size());
-                    brought.rows += block.rows.map_or(0, |_| block.left());
-                    brought.bytes += block.size() as u64;
+                    brought.rows += block.count()?;
+                    // Four digits are three bytes.
+                    brought.bytes += block.size() as u64 * 3 / 4;
                     self.room.take(block.size());
                     let _ = self.says.send(Said::Rows(block));
                 }

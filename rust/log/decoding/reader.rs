@@ -8,7 +8,7 @@ use crate::dialect::slots::Slots;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::captured::{CapturedTable, Selection};
 use crate::log::decoding::assembly::{Assembly, Call, Ready};
-use crate::log::decoding::block::{Block, SlotRow};
+use crate::log::decoding::block::{Encoded, SlotRow};
 use crate::log::decoding::control::{Connect, Control, LogEnd};
 use crate::log::decoding::fetching::{CallMade, Fetching, Said};
 use crate::log::decoding::order::Order;
@@ -223,7 +223,7 @@ impl SlotReader {
     }
 
     /// Takes a block of the call's rows, or its end.
-    fn take(&mut self, block: Option<Block>) -> Result<()> {
+    fn take(&mut self, block: Option<Encoded>) -> Result<()> {
         let Some((session, plugin)) = &mut self.session else {
             return Ok(());
         };
@@ -234,7 +234,7 @@ impl SlotReader {
         };
         // Before it is read: the block that waits for the next one must not keep that from coming.
         session.give_back(block.size());
-        self.order.take(block, &mut take)
+        self.order.take(block.block()?, &mut take)
     }
 
     /// What is looked at beside the rows, now and then.
