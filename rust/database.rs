@@ -94,4 +94,8 @@ impl Surveyor for Arc<Database> {
     fn connect(&self, state: Option<&[Arc<TableName>]>) -> Result<Box<dyn Survey>> {
         self.surveyor.connect(state)
     }
+
+    fn connect_anew(&self) -> Result<Box<dyn Survey>> {
+        self.surveyor.connect_anew()
+    }
 }

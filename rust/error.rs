@@ -332,7 +332,7 @@ impl Error {
             ErrorKind::Statement { .. } => "See the server's message; a lost connection is tried again by a restart.",
             ErrorKind::Timeout { .. } => "Check that the server is alive, or raise socket.timeout.",
             ErrorKind::LogGone { .. } => {
-                "Restore the missing archives to their place, or start the job anew without its state: what they held cannot be known, be the database ever so idle. Keep archives longer than the longest stop."
+                "Restore the missing archives to their place, start the job anew without its state, or set log.gone = 'resnapshot' to read all tables again: what they held cannot be known, be the database ever so idle. Keep archives longer than the longest stop."
             }
             ErrorKind::LogBehind { .. } => {
                 "Check that the server archives its log and that its archive disk is not full."
@@ -353,10 +353,10 @@ impl Error {
                 "Please report the bytes with the names and versions of server and plugin; they are not in a form that this version knows."
             }
             ErrorKind::SlotAhead { .. } => {
-                "Restore a newer checkpoint or savepoint, or start the job anew without its state; the slot must be used by this job alone."
+                "Restore a newer checkpoint or savepoint, start the job anew without its state, or set log.gone = 'resnapshot' to read all tables again; the slot must be used by this job alone."
             }
             ErrorKind::SlotLost { .. } => {
-                "Start the job anew without its state; raise max_slot_wal_keep_size, do not drop the slot while a state needs it, and carry it over where a standby takes the primary's place, which does not have it by itself."
+                "Start the job anew without its state, or set log.gone = 'resnapshot' to read all tables again; raise max_slot_wal_keep_size, do not drop the slot while a state needs it, and carry it over where a standby takes the primary's place, which does not have it by itself."
             }
             ErrorKind::SlotUnreserved { .. } => {
                 "Let the job catch up, or raise max_slot_wal_keep_size; look for what slows the job down."

@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
 use crate::split::{
-    AssignerState, Chunk, FinishedRange, Key, Partition, Plan, Split, TableName, ToEnumerator, ToReader,
+    AssignerState, Chunk, FinishedRange, Key, Partition, Plan, Run, Split, TableName, ToEnumerator, ToReader,
 };
 use hearing::Hearing;
 use ranges::Provisional;
@@ -100,6 +100,7 @@ pub struct Assigner {
     /// Told that there is none now, oldest first.
     waiting: VecDeque<u32>,
     hearing: Hearing,
+    run: Run,
 }
 
 #[derive(Debug)]
@@ -135,7 +136,29 @@ impl Assigner {
             told: BTreeSet::new(),
             waiting: VecDeque::new(),
             hearing: Hearing::default(),
+            run: Run::default(),
         }
+    }
+
+    /// The same for a job that reads everything again.
+    pub fn of_run(settings: Settings, number: u32) -> Self {
+        Assigner {
+            run: Run {
+                number,
+                is_mixed: false,
+            },
+            ..Assigner::new(settings)
+        }
+    }
+
+    /// How often the job has read everything again.
+    pub fn run(&self) -> Run {
+        self.run
+    }
+
+    /// Says whether a reader may still hold splits of an earlier run.
+    pub fn set_mixed(&mut self, is_mixed: bool) {
+        self.run.is_mixed = is_mixed;
     }
 
     /// The assigner of a checkpoint. All its ranges are firm, no reader is registered yet.
@@ -163,6 +186,7 @@ impl Assigner {
         }
         assigner.planned = state.planned.into();
         assigner.partitions = state.partitions;
+        assigner.run = state.run;
         assigner.stream = state.stream_out.then_some(StreamOut { subtask: None });
         assigner.refuse_unsafe_checkpointing()?;
         Ok(assigner)
@@ -257,6 +281,8 @@ impl Assigner {
                 self.make_firm(checkpoint);
                 self.hearing.heard_of(subtask);
             }
+            // Answered by who knows whether its run counts.
+            ToEnumerator::Restored { .. } => {}
         }
         self.catch_up(&mut actions)?;
         Ok(actions)
@@ -299,6 +325,10 @@ impl Assigner {
                 Split::Chunk(chunk) => self.planned.push_back(chunk),
                 // Thrown away: what it knows of the ranges may be forgotten in a moment.
                 Split::Stream(_) => self.stream = None,
+                Split::OfRun { .. } => {
+                    let kind = ErrorKind::Internal("a split of a run came to one run's assigner".into());
+                    return Err(kind.into());
+                }
                 Split::Finished(range) => {
                     let kind = ErrorKind::Protocol("a finished range came back, though none was ever assigned".into());
                     return Err(Error::from(kind).on(&range.table));
@@ -337,6 +367,7 @@ impl Assigner {
             ranges: self.ranges().cloned().collect(),
             stream_out: self.stream.is_some(),
             partitions: self.partitions.clone(),
+            run: self.run,
         }
         .encode()
     }

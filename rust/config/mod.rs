@@ -48,6 +48,7 @@ const OWN_ATTRIBUTES: &[(&str, &str)] = &[
     ("filedsn", "odbc.driver"),
 ];
 
+const LOG_GONE: &str = "log.gone";
 const MAX_AGE: &str = "transaction.max-age";
 const ON_MAX_AGE: &str = "transaction.on-max-age";
 
@@ -142,6 +143,8 @@ pub struct LogConfig {
     pub window_bytes: u64,
     /// `log.switch`
     pub may_switch: bool,
+    /// `log.gone` = `resnapshot`: everything is read again where the log is gone that a state needs
+    pub resnapshot: bool,
     /// `log.headroom.warn`, in bytes
     pub headroom_warn: u64,
     /// `log.on-corruption`
@@ -316,6 +319,7 @@ impl Config {
                 fetch_rows: options.integer("log.fetch.size")? as usize,
                 window_bytes: options.integer("log.window.bytes")? as u64,
                 may_switch: options.flag("log.switch")?,
+                resnapshot: options.says(LOG_GONE, "resnapshot")?,
                 headroom_warn: options.integer("log.headroom.warn")? as u64,
                 on_corruption: on_fault(&options, "log.on-corruption")?,
                 on_mismatch: on_fault(&options, "log.on-dictionary-mismatch")?,
@@ -368,6 +372,10 @@ impl Config {
     }
 
     fn refuse_impossible(&self) -> Result<()> {
+        if self.log.resnapshot && !self.startup.reads_tables() {
+            let reason = "is 'resnapshot', which means something only where scan.startup.mode reads tables: 'initial' or 'snapshot'";
+            return Err(refuse(LOG_GONE, reason.into()));
+        }
         let database = self.slot.as_ref().map(|_| ("database", "database-name"));
         if let Some(driver) = self.odbc_driver.as_deref().filter(|driver| driver.contains(['{', '}'])) {
             return Err(refuse(

@@ -260,6 +260,13 @@ pub const OPTIONS: &[OptionSpec] = &[
               known (TM-3007): fail, or go on without it, warn and count it (`recordsSkipped`).",
     },
     OptionSpec {
+        name: "log.gone",
+        of: Of::Every,
+        kind: OptionKind::Choice(&["fail", "resnapshot"]),
+        default: Default::Text("fail"),
+        doc: "What to do where the log is gone that a restored job needs (TM-3001, TM-3010, TM-3011): fail, or read all tables again, as a job does that begins, and go on from there (`resnapshot`, where `scan.startup.mode` reads tables). That repairs neither rows that were deleted in the gap, which stay downstream, nor whatever counts rows ([more](operations.md#when-the-log-is-gone)).",
+    },
+    OptionSpec {
         name: "log.headroom.warn",
         of: Of::Every,
         kind: OptionKind::Bytes {

@@ -134,6 +134,7 @@ fn what_is_set_is_taken() {
     assert_eq!(log("log.fetch.size", 5.into()).fetch_rows, 5);
     assert_eq!(log("log.window.bytes", (5 << 20).into()).window_bytes, 5 << 20);
     assert!(log("log.switch", true.into()).may_switch);
+    assert!(log("log.gone", "resnapshot".into()).resnapshot);
     assert_eq!(log("log.headroom.warn", (5 << 20).into()).headroom_warn, 5 << 20);
     assert_eq!(log("log.on-corruption", "skip".into()).on_corruption, OnFault::Skip);
     assert_eq!(

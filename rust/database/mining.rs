@@ -211,6 +211,10 @@ impl Survey for Surveyed {
         self.log.check_kept(needed)
     }
 
+    fn check_readable(&mut self, needed: Scn) -> Result<()> {
+        self.log.check_readable(needed)
+    }
+
     fn start_of_log(&mut self, start: LogStart) -> Result<Offset> {
         let opening = match start {
             LogStart::Latest => self.opening,

@@ -208,6 +208,21 @@ impl Surveyor for Arc<SlotDatabase> {
         surveyed.drops = self.slot.drop_on_stop;
         Ok(Box::new(surveyed))
     }
+
+    /// A slot that cannot be read any more is dropped first, so that another one can be made.
+    fn connect_anew(&self) -> Result<Box<dyn Survey>> {
+        let mut connection = self.open()?;
+        let dialect = self.dialect(&mut connection)?;
+        let statements = Statements::new(dialect.names().clone());
+        let name = &self.slot.name;
+        let found = slot::status(&mut connection, &statements, name)?;
+        if found.is_some_and(|found| found.check_lost(name).is_err()) {
+            slot::drop_slot(&mut connection, &statements, name)?;
+            log::info!("slot '{name}' was dropped, to be made anew");
+        }
+        drop(connection);
+        Surveyor::connect(self, None)
+    }
 }
 
 /// The captured tables and their log.

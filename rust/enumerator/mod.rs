@@ -3,6 +3,7 @@
 pub mod api;
 mod asking;
 mod coordinator;
+mod runs;
 pub mod survey;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use crate::assigner::{self, Assigner, Settings};
 use crate::config::{Checkpointing, Config, StartupMode};
 use crate::enumerator::api::Enumerator;
 use crate::enumerator::coordinator::Coordinator;
+use crate::enumerator::runs::Runs;
 use crate::enumerator::survey::Surveyor;
 use crate::error::Result;
 
@@ -33,8 +35,9 @@ pub fn open(
     let mut settings = Settings::new(parallelism, checkpointing);
     settings.bounded = config.startup == StartupMode::Snapshot;
     let assigner = match state {
-        None => Assigner::new(settings),
-        Some(bytes) => Assigner::restore(bytes, settings)?,
+        None => Assigner::new(settings.clone()),
+        Some(bytes) => Assigner::restore(bytes, settings.clone())?,
     };
-    Ok(Arc::new(Coordinator::new(surveyor, config.startup, assigner)))
+    let runs = Runs::new(assigner, settings, config.log.resnapshot, state.is_some())?;
+    Ok(Arc::new(Coordinator::new(surveyor, config.startup, runs)))
 }

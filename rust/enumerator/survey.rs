@@ -18,6 +18,14 @@ pub trait Surveyor: Calls {
     /// # Errors
     /// Connection, set-up and catalogue errors.
     fn connect(&self, state: Option<&[Arc<TableName>]>) -> Result<Box<dyn Survey>>;
+
+    /// The same for a job that reads everything again since its log is gone: what kept it is made anew.
+    ///
+    /// # Errors
+    /// Those of [`Surveyor::connect`].
+    fn connect_anew(&self) -> Result<Box<dyn Survey>> {
+        self.connect(None)
+    }
 }
 
 /// An open connection to the captured tables and their log.
@@ -33,6 +41,14 @@ pub trait Survey: Send {
     /// # Errors
     /// `LogGone`; database errors.
     fn check_kept(&mut self, needed: Scn) -> Result<()>;
+
+    /// Whether the log from `needed` on is still there, and can be read; it may take a while until that is known.
+    ///
+    /// # Errors
+    /// `LogGone`; database errors.
+    fn check_readable(&mut self, needed: Scn) -> Result<()> {
+        self.check_kept(needed)
+    }
 
     /// Where the log phase behind a snapshot begins, where that is known before it: every page read from now on contains
     /// what commits in front of it. `None`: at the smallest point of the pages.

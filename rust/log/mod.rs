@@ -63,6 +63,14 @@ pub trait LogReader: Send {
     /// `LogGone` with what is needed and what is there, or database errors.
     fn check_kept(&mut self, needed: Scn) -> Result<()>;
 
+    /// The same, and whether all of it can be opened; waits for what may come late.
+    ///
+    /// # Errors
+    /// Those of [`LogReader::check_kept`].
+    fn check_readable(&mut self, needed: Scn) -> Result<()> {
+        self.check_kept(needed)
+    }
+
     /// Which log this is.
     fn incarnation(&self) -> Incarnation;
 

@@ -221,6 +221,13 @@ pub(super) struct Inner {
 }
 
 impl Inner {
+    /// What was noted of the log's places is void.
+    pub(super) fn forget_log(&mut self) {
+        self.smallest_mine_from = None;
+        self.checkpoints.clear();
+        self.confirming = Confirming::default();
+    }
+
     pub(super) fn take_stream(&mut self) -> Option<StreamSplit> {
         if !std::mem::take(&mut self.stream_ready) {
             return None;

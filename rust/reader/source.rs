@@ -52,6 +52,9 @@ impl Reader {
     ) -> Self {
         let threads = Arc::new(Threads::default());
         let shared = Arc::new(Shared::default());
+        if limits.asks_first {
+            shared.lock().state.ask_first();
+        }
         let (stop, stopped) = Stop::new();
         let (wake, woken) = bounded(1);
         let (send, out) = bounded(QUEUE);
@@ -127,6 +130,7 @@ impl SourceReader for Reader {
     fn start(&self) -> Result<Vec<ToEnumerator>> {
         let events = {
             let mut inner = self.shared.lock();
+            inner.smallest_mine_from = inner.state.oldest_owed();
             let todo = inner.state.start();
             self.carry_out(&mut inner, todo)
         };
@@ -138,25 +142,20 @@ impl SourceReader for Reader {
 
     fn add_splits(&self, splits: Vec<Split>) -> Result<Vec<ToEnumerator>> {
         let mut inner = self.shared.lock();
-        for split in &splits {
-            match split {
-                Split::Chunk(_) => inner.none_now = false,
-                Split::Finished(range) => {
-                    let least = inner
-                        .smallest_mine_from
-                        .map_or(range.mine_from, |least| least.min(range.mine_from));
-                    inner.smallest_mine_from = Some(least);
-                }
-                Split::Stream(_) => {}
-            }
-        }
         let todo = inner.state.add_splits(splits)?;
+        if inner.state.chunks_waiting() > 0 {
+            inner.none_now = false;
+        }
         Ok(self.carry_out(&mut inner, todo))
     }
 
     fn handle(&self, event: ToReader) -> Result<Vec<ToEnumerator>> {
         let mut inner = self.shared.lock();
+        let run = inner.state.run();
         let todo = inner.state.handle(event)?;
+        if inner.state.run() != run {
+            inner.forget_log();
+        }
         Ok(self.carry_out(&mut inner, todo))
     }
 

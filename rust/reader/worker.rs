@@ -42,6 +42,8 @@ pub(super) struct WorkerLimits {
     pub(super) confirm_delay: usize,
     /// `log.headroom.warn`, in bytes.
     pub(super) headroom_warn: u64,
+    /// `log.gone` = `resnapshot`: what was restored is not read before it is known to count.
+    pub(super) asks_first: bool,
 }
 
 impl WorkerLimits {
@@ -54,6 +56,7 @@ impl WorkerLimits {
         limits.on_truncate = config.on_truncate;
         limits.on_mismatch = config.log.on_mismatch;
         limits.headroom_warn = config.log.headroom_warn;
+        limits.asks_first = config.log.resnapshot;
         if let Some(slot) = &config.slot {
             limits.confirm_delay = slot.confirm_delay;
         }
@@ -89,6 +92,7 @@ impl WorkerLimits {
             look_for_tables: Duration::from_secs(300),
             confirm_delay: 3,
             headroom_warn: 0,
+            asks_first: false,
         }
     }
 }

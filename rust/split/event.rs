@@ -2,6 +2,7 @@
 
 use super::{FinishedRange, VERSION, read_ranges, write_ranges};
 use crate::error::{ErrorKind, Result};
+use crate::position::Scn;
 use crate::wire::{Reader, Writer};
 
 /// What a reader tells the enumerator.
@@ -21,6 +22,13 @@ pub enum ToEnumerator {
         /// Which one.
         checkpoint: u64,
     },
+    /// What it was restored with, of which it reads nothing before it knows the run that counts ([`ToReader::Run`]).
+    Restored {
+        /// Of which run that is; `None`: it has nothing, and waits for nothing.
+        run: Option<u32>,
+        /// The oldest place of the log that it needs.
+        needed: Option<Scn>,
+    },
 }
 
 /// What the enumerator tells a reader, beside splits.
@@ -37,6 +45,8 @@ pub enum ToReader {
         /// The ranges.
         ranges: Vec<FinishedRange>,
     },
+    /// Answers [`ToEnumerator::Restored`]: this run counts, what belongs to another one is void.
+    Run(u32),
 }
 
 impl ToEnumerator {
@@ -57,6 +67,11 @@ impl ToEnumerator {
                 out.u8(3);
                 out.u64(*checkpoint);
             }
+            ToEnumerator::Restored { run, needed } => {
+                out.u8(4);
+                out.option(*run, |out, run| out.u64(u64::from(run)));
+                out.option(*needed, |out, needed| out.u64(needed.0));
+            }
         }
         out.finish()
     }
@@ -73,6 +88,10 @@ impl ToEnumerator {
             2 => ToEnumerator::Missing { have: from.u32()? },
             3 => ToEnumerator::Completed {
                 checkpoint: from.u64()?,
+            },
+            4 => ToEnumerator::Restored {
+                run: from.option(|from| from.u32())?,
+                needed: from.option(|from| from.u64().map(Scn))?,
             },
             other => return Err(ErrorKind::State(format!("an event is marked {other}")).into()),
         };
@@ -96,6 +115,10 @@ impl ToReader {
                 out.u64(u64::from(*first));
                 write_ranges(&mut out, ranges);
             }
+            ToReader::Run(run) => {
+                out.u8(3);
+                out.u64(u64::from(*run));
+            }
         }
         out.finish()
     }
@@ -113,6 +136,7 @@ impl ToReader {
                 first: from.u32()?,
                 ranges: read_ranges(&mut from)?,
             },
+            3 => ToReader::Run(from.u32()?),
             other => return Err(ErrorKind::State(format!("an event is marked {other}")).into()),
         };
         from.finish()?;

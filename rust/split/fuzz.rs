@@ -8,7 +8,7 @@ use crate::position::{
     CommitPosition, Incarnation, Lsn, Place, Point, Position, RecordSet, Scn, TransactionSnapshot, Xid,
 };
 use crate::split::{
-    AssignerState, Chunk, FinishedRange, Key, KeyRange, Partition, Plan, Split, StreamSplit, TableCut, TableName,
+    AssignerState, Chunk, FinishedRange, Key, KeyRange, Partition, Plan, Run, Split, StreamSplit, TableCut, TableName,
     ToEnumerator, ToReader,
 };
 
@@ -47,7 +47,8 @@ pub(crate) const TARGETS: &[Target] = &[
             let read = Split::decode(&again).unwrap();
             assert_eq!(read.encode(), again);
             assert_eq!(read.id(), split.id());
-            match (&split, &read) {
+            assert_eq!(split.clone().parted().0, read.clone().parted().0);
+            match (split.parted().1, read.parted().1) {
                 (Split::Stream(split), Split::Stream(read)) => {
                     // A partition of which nothing can come any more is not written again.
                     assert_eq!((&split.offset, &split.ranges), (&read.offset, &read.ranges));
@@ -57,7 +58,7 @@ pub(crate) const TARGETS: &[Target] = &[
                     );
                     assert!(read.partitions.iter().all(|part| split.partitions.contains(part)));
                 }
-                _ => assert_eq!(split, read),
+                (split, read) => assert_eq!(split, read),
             }
             true
         },
@@ -81,7 +82,19 @@ pub(crate) const TARGETS: &[Target] = &[
         files: &["split/event.rs", "wire.rs"],
         corpus: || {
             let reports = ranges().into_iter().map(ToEnumerator::Report);
-            let others = [ToEnumerator::Request, ToEnumerator::Missing { have: 300 }];
+            let others = [
+                ToEnumerator::Request,
+                ToEnumerator::Missing { have: 300 },
+                ToEnumerator::Completed { checkpoint: 300 },
+                ToEnumerator::Restored {
+                    run: Some(1),
+                    needed: Some(Scn(300)),
+                },
+                ToEnumerator::Restored {
+                    run: None,
+                    needed: None,
+                },
+            ];
             reports.chain(others).map(|event| event.encode()).collect()
         },
         read: |bytes| {
@@ -106,7 +119,7 @@ pub(crate) const TARGETS: &[Target] = &[
                 first: 7,
                 ranges: ranges(),
             };
-            firm.chain([ToReader::NoneNow, all])
+            firm.chain([ToReader::NoneNow, all, ToReader::Run(300)])
                 .map(|event| event.encode())
                 .collect()
         },
@@ -225,7 +238,14 @@ pub(crate) fn splits() -> Vec<Split> {
         range: ranges[1].range.clone(),
     };
     let finished = ranges.into_iter().map(Split::Finished);
-    finished.chain([Split::Chunk(chunk), Split::Stream(stream)]).collect()
+    let again = [
+        Split::Chunk(chunk.clone()).of_run(1),
+        Split::Stream(stream.clone()).of_run(300),
+    ];
+    finished
+        .chain([Split::Chunk(chunk), Split::Stream(stream)])
+        .chain(again)
+        .collect()
 }
 
 fn states() -> Vec<AssignerState> {
@@ -257,6 +277,10 @@ fn states() -> Vec<AssignerState> {
         ranges: ranges(),
         stream_out: true,
         partitions: partitions.clone().unwrap_or_default(),
+        run: Run {
+            number: 3,
+            is_mixed: true,
+        },
     };
     plans.into_iter().map(state).collect()
 }

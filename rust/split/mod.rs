@@ -9,7 +9,7 @@ mod state;
 pub use event::{ToEnumerator, ToReader};
 pub use partition::Partition;
 use partition::{read_partitions, write_partitions};
-pub use state::{AssignerState, Plan, TableCut};
+pub use state::{AssignerState, Plan, Run, TableCut};
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::offset::Offset;
 use crate::position::{Point, Position, Scn};
 use crate::wire::{Reader, Writer};
 
-/// Of splits and events. 2: a stream split knows its tables; 3: and their partitions.
-const VERSION: u8 = 3;
+/// Of splits and events. 2: a stream split knows its tables; 3: and their partitions; 4: splits know their run.
+const VERSION: u8 = 4;
 
 /// A table as the database's dictionary names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -141,6 +141,13 @@ pub enum Split {
     Finished(FinishedRange),
     /// To be streamed.
     Stream(StreamSplit),
+    /// One of the others, of a later run than the first: everything was read again.
+    OfRun {
+        /// Which one; never 0.
+        run: u32,
+        /// Never one of these.
+        split: Box<Split>,
+    },
 }
 
 impl Split {
@@ -154,27 +161,56 @@ impl Split {
             Split::Chunk(chunk) => range('c', &chunk.table, &chunk.range),
             Split::Finished(finished) => range('f', &finished.table, &finished.range),
             Split::Stream(_) => "stream".to_owned(),
+            Split::OfRun { run, split } => format!("{run}/{}", split.id()),
+        }
+    }
+
+    /// It as one of a run; those of the first one, 0, say nothing of it.
+    pub fn of_run(self, run: u32) -> Split {
+        match run {
+            0 => self,
+            run => Split::OfRun {
+                run,
+                split: Box::new(self),
+            },
+        }
+    }
+
+    /// Its run, and it as one of the first.
+    pub fn parted(self) -> (u32, Split) {
+        match self {
+            Split::OfRun { run, split } => (run, *split),
+            split => (0, split),
         }
     }
 
     /// The bytes of this split.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Writer::versioned(VERSION);
+        self.write(&mut out);
+        out.finish()
+    }
+
+    fn write(&self, out: &mut Writer) {
         match self {
             Split::Chunk(chunk) => {
                 out.u8(0);
-                chunk.write(&mut out);
+                chunk.write(out);
             }
             Split::Finished(finished) => {
                 out.u8(1);
-                finished.write(&mut out);
+                finished.write(out);
             }
             Split::Stream(stream) => {
                 out.u8(2);
-                stream.write(&mut out);
+                stream.write(out);
+            }
+            Split::OfRun { run, split } => {
+                out.u8(3);
+                out.u64(u64::from(*run));
+                split.write(out);
             }
         }
-        out.finish()
     }
 
     /// Reads what [`Split::encode`] wrote, in this version or an earlier one.
@@ -183,14 +219,23 @@ impl Split {
     /// State error for damaged bytes or a later version.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let (version, mut from) = Reader::versioned(bytes, VERSION)?;
-        let split = match from.u8()? {
+        let mut run = 0;
+        let mut mark = from.u8()?;
+        if mark == 3 {
+            run = from.u32()?;
+            mark = from.u8()?;
+            if run == 0 {
+                return Err(ErrorKind::State("a split of the first run says so".into()).into());
+            }
+        }
+        let split = match mark {
             0 => Split::Chunk(Chunk::read(&mut from)?),
             1 => Split::Finished(FinishedRange::read(&mut from)?),
             2 => Split::Stream(StreamSplit::read(&mut from, version)?),
             other => return Err(ErrorKind::State(format!("a split is marked {other}")).into()),
         };
         from.finish()?;
-        Ok(split)
+        Ok(split.of_run(run))
     }
 }
 

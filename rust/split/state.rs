@@ -9,8 +9,8 @@ use crate::offset::Offset;
 use crate::position::{Incarnation, Position};
 use crate::wire::{Reader, Writer};
 
-/// 2: it knows the tables' partitions.
-const VERSION: u8 = 2;
+/// 2: it knows the tables' partitions; 3: and its run.
+const VERSION: u8 = 3;
 
 /// The enumerator's state. Who holds what is not in it: readers keep their own splits, and report again what they emitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,17 @@ pub struct AssignerState {
     pub stream_out: bool,
     /// The tables' partitions when the snapshot began, where the log names these alone; the stream split takes them along.
     pub partitions: Vec<Partition>,
+    /// How often everything was read again.
+    pub run: Run,
+}
+
+/// What tells a job's splits from those before everything was read again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// How often it was read again.
+    pub number: u32,
+    /// A reader may still hold splits of an earlier run in the same checkpoint.
+    pub is_mixed: bool,
 }
 
 /// What the job does.
@@ -64,6 +75,8 @@ impl AssignerState {
         write_ranges(&mut out, &self.ranges);
         out.u8(u8::from(self.stream_out));
         write_partitions(&mut out, &self.partitions, None);
+        out.u64(u64::from(self.run.number));
+        out.u8(u8::from(self.run.is_mixed));
         out.finish()
     }
 
@@ -82,6 +95,13 @@ impl AssignerState {
             partitions: match version {
                 1 => Vec::new(),
                 _ => read_partitions(&mut from)?,
+            },
+            run: match version {
+                1 | 2 => Run::default(),
+                _ => Run {
+                    number: from.u32()?,
+                    is_mixed: read_flag(&mut from)?,
+                },
             },
         };
         from.finish()?;
@@ -219,6 +239,10 @@ mod tests {
                 identity: None,
                 over: None,
             }],
+            run: Run {
+                number: 2,
+                is_mixed: true,
+            },
         }
     }
 
@@ -236,10 +260,30 @@ mod tests {
         let bytes: Vec<u8> = pairs.collect::<std::result::Result<_, _>>().unwrap();
         let of_version_1 = AssignerState {
             partitions: Vec::new(),
+            run: Run::default(),
             ..state()
         };
         assert_eq!(AssignerState::decode(&bytes).unwrap(), of_version_1);
-        assert_eq!(of_version_1.encode()[1..], [&bytes[1..], &[0]].concat());
+        assert_eq!(of_version_1.encode()[1..], [&bytes[1..], &[0, 0, 0]].concat());
+    }
+
+    /// What version 2 wrote behind that.
+    const VERSION_2_PARTITIONS: &[u8] = b"\x01\x01\x03BIZ\x01B\x09\x03BIZ\x03B_1\x00\x00";
+
+    #[test]
+    fn the_state_of_version_2_is_read() {
+        let digits: String = VERSION_1.split_whitespace().collect();
+        let pairs = (2..digits.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&digits[at..at + 2], 16));
+        let mut bytes = vec![2];
+        bytes.extend(pairs.collect::<std::result::Result<Vec<u8>, _>>().unwrap());
+        bytes.extend(VERSION_2_PARTITIONS);
+        let of_version_2 = AssignerState {
+            run: Run::default(),
+            ..state()
+        };
+        assert_eq!(AssignerState::decode(&bytes).unwrap(), of_version_2);
     }
 
     #[test]
@@ -263,7 +307,7 @@ mod tests {
             AssignerState::decode(&newer)
                 .unwrap_err()
                 .to_string()
-                .contains("version 3")
+                .contains("version 4")
         );
         assert!(AssignerState::decode(&[&bytes[..], &[0]].concat()).is_err());
         let mut flag = AssignerState {
@@ -271,7 +315,7 @@ mod tests {
             ..state()
         }
         .encode();
-        let last = flag.len() - 2;
+        let last = flag.len() - 4;
         flag[last] = 2;
         assert!(AssignerState::decode(&flag).is_err());
         // Whatever a byte becomes: an error or a state, never a panic or a fortune of memory.

@@ -26,10 +26,19 @@ impl Checkpoint {
 
     /// The stream split in it.
     pub fn stream(&self) -> Option<StreamSplit> {
-        self.splits().find_map(|split| match split {
+        self.splits().find_map(|split| match split.parted().1 {
             Split::Stream(stream) => Some(stream),
             _ => None,
         })
+    }
+
+    /// How often the job had read everything again.
+    pub fn run(&self) -> u32 {
+        let state = self
+            .enumerator
+            .as_ref()
+            .map(|bytes| AssignerState::decode(bytes).unwrap());
+        state.map_or(0, |state| state.run.number)
     }
 
     /// From where the ranges in it need the log.
@@ -38,7 +47,7 @@ impl Checkpoint {
             .enumerator
             .iter()
             .flat_map(|bytes| AssignerState::decode(bytes).unwrap().ranges);
-        let of_readers = self.splits().filter_map(|split| match split {
+        let of_readers = self.splits().filter_map(|split| match split.parted().1 {
             Split::Finished(range) => Some(range),
             _ => None,
         });

@@ -39,6 +39,8 @@ pub struct Job {
     pub streams: bool,
     checkpoints: u64,
     completed: Checkpoint,
+    /// How often everything was read again; then the sink begins with nothing.
+    pub run: u32,
 }
 
 struct Subtask {
@@ -105,6 +107,7 @@ impl Job {
             sink: from.sink.clone(),
             streams: from.stream().is_some(),
             checkpoints: from.number,
+            run: from.run(),
             completed: from,
         };
         job.begin()?;
@@ -190,12 +193,17 @@ impl Job {
             };
             let (subtask, events) = match *decided {
                 Decided::Assign { subtask, split } => {
-                    self.streams |= matches!(split, Split::Stream(_));
+                    self.streams |= matches!(split.clone().parted().1, Split::Stream(_));
                     let split = Split::decode(&split.encode())?;
                     (subtask, self.subtasks[subtask as usize].reader.add_splits(vec![split])?)
                 }
                 Decided::Send { subtask, event } => {
                     let event = ToReader::decode(&event.encode())?;
+                    if matches!(event, ToReader::Run(run) if run > self.run) {
+                        self.run += 1;
+                        self.streams = false;
+                        self.sink = Sink::default();
+                    }
                     (subtask, self.subtasks[subtask as usize].reader.handle(event)?)
                 }
                 Decided::NoMoreSplits { subtask } => {

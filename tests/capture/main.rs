@@ -20,6 +20,7 @@ mod kinds;
 mod lob;
 mod offsets;
 mod partitions;
+mod resnapshot;
 mod restarts;
 mod sink;
 mod snapshot;

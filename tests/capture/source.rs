@@ -139,6 +139,27 @@ impl Source {
         ]
     }
 
+    /// One whose log can be lost.
+    pub fn losing(schema: &str, rows: u64) -> Source {
+        Source::alone(&format!("LOSING_{}", schema.to_uppercase()), rows)
+    }
+
+    /// Another table on its server.
+    pub fn beside(&self, schema: &str, rows: u64) -> Source {
+        Source::on(self.stand_in.clone(), &schema.to_uppercase(), rows)
+    }
+
+    /// Whether an error is of its log.
+    pub fn is_named_in(&self, error: &str) -> bool {
+        error.contains(&self.stand_in.directory().display().to_string())
+    }
+
+    /// The log is gone that a job needs which is down.
+    pub fn lose_log(&self) {
+        self.run("insert into T values (500, 'x'); select pg_switch_wal(); delete from T where \"ID\" = 500");
+        crate::faults::expire(self);
+    }
+
     /// What has a job ask its database once more when it ends.
     pub fn dropping(&self) -> [(&'static str, Value); 0] {
         []

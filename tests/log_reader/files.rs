@@ -45,6 +45,25 @@ fn a_file_that_is_listed_and_lost_is_named() {
     assert_eq!(log.script().calls.len(), 2, "looked up again once");
 }
 
+/// F48: found before anything is read, where it is asked whether all of it can be.
+#[test]
+fn a_log_is_readable_if_each_of_its_files_can_be_opened_in_one_place() {
+    let log = steps(5);
+    let mut reader = open(&log, 0, 0);
+    log.script().lost = vec!["file2".into()];
+    reader.check_readable(Scn(40)).unwrap();
+    let error = reader.check_readable(Scn(20)).unwrap_err();
+    let (needed, oldest, detail) = gone(&error);
+    assert_eq!((needed, oldest), (Scn(30), Some(Scn(10))));
+    assert!(detail.contains("'file2' is listed"), "{detail}");
+    log.script().copies = vec![("file2".into(), 0)];
+    reader.check_readable(Scn(20)).unwrap();
+    log.script().unlisted = vec!["file3".into()];
+    let error = reader.check_readable(Scn(20)).unwrap_err();
+    assert!(gone(&error).2.contains("one is missing"), "{error}");
+    assert!(log.script().calls.is_empty(), "nothing is mined for that");
+}
+
 /// F48: two destinations, one of which has lost the file or is behind.
 #[test]
 fn a_file_that_one_destination_has_lost_is_read_from_the_other_and_once() {

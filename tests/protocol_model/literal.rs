@@ -401,6 +401,7 @@ impl Enumerator for Literal {
                 self.complete(checkpoint);
                 self.heard.insert(subtask);
             }
+            ToEnumerator::Restored { .. } => unreachable!("nobody asks which run counts"),
         }
         self.catch_up(ask, &mut actions)?;
         Ok(actions)
@@ -439,6 +440,7 @@ impl Enumerator for Literal {
                     }
                 }
                 Split::Finished(_) => unreachable!("finished ranges are never assigned"),
+                Split::OfRun { .. } => unreachable!("there is one run"),
             }
         }
         if !(self.rules.keep_while_out && self.state.stream.is_some()) {

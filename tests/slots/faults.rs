@@ -187,16 +187,29 @@ fn log_that_is_taken_from_under_the_slot_ends_the_job_by_name_and_shows_before()
         matches!(error.kind(), ErrorKind::SlotLost { .. }) && !error.is_retryable(),
         "{error}"
     );
+    let completed = job.completed().clone();
+    let needed = completed.stream().unwrap().offset.next_scn;
     let error = job.restart(1).unwrap().unit().unwrap_err();
     assert!(
         error.to_string().contains("TM-3011 slot 'lost'") && !error.is_retryable(),
         "{error}"
+    );
+    let place = server.psql(&format!("select '0/0'::pg_lsn + {needed}"));
+    assert!(
+        error.to_string().contains(&format!("LSN {}", place.trim())),
+        "what is needed: {error}"
     );
     let error = start(&source, &[]).unit().unwrap_err();
     assert!(
         matches!(error.kind(), ErrorKind::SlotLost { .. }),
         "a new job does not take it either: {error}"
     );
+    // One that may read everything again makes another one.
+    let again = source.config(&[("log.gone", json!("resnapshot"))]);
+    let mut job = Job::open(again, Arc::new(Watch::default()), 1, completed).unwrap();
+    job.run(|job| job.run == 1).unwrap();
+    job.catch_up(&source).unwrap();
+    assert_eq!(job.sink.table, source.table());
 }
 
 /// A standby is refused; once it is the primary, the slot is not there.

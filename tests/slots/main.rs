@@ -14,6 +14,8 @@ mod gated;
 mod job;
 #[path = "../support/postgres_keys.rs"]
 mod key_kinds;
+#[path = "../capture/resnapshot.rs"]
+mod resnapshot;
 #[path = "../capture/sink.rs"]
 mod sink;
 mod source;

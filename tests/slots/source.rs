@@ -119,6 +119,29 @@ impl Source {
         refused
     }
 
+    /// One whose log can be lost.
+    pub fn losing(schema: &str, rows: u64) -> Source {
+        Source::shared(&format!("losing_{schema}"), "pgoutput", rows)
+    }
+
+    /// Another table on its server.
+    pub fn beside(&self, schema: &str, rows: u64) -> Source {
+        Source::losing(schema, rows)
+    }
+
+    /// Whether an error is of its log.
+    pub fn is_named_in(&self, error: &str) -> bool {
+        error.contains(&format!("slot '{}'", self.slot()))
+    }
+
+    /// The log is gone that a job needs which is down.
+    pub fn lose_log(&self) {
+        let slot = format!("slot_name = '{}'", self.slot());
+        self.run(&format!(
+            "select pg_drop_replication_slot(slot_name) from pg_replication_slots where {slot}"
+        ));
+    }
+
     /// What has a job ask its database once more when it ends.
     pub fn dropping(&self) -> [(&'static str, Value); 1] {
         [("slot.drop-on-stop", json!(true))]

@@ -177,6 +177,24 @@ impl ScriptedLog {
 }
 
 impl Script {
+    /// Opens files, unless one of them is lost.
+    fn add(&mut self, files: &[Archive]) -> Result<()> {
+        let mut paths = files.iter().map(|file| &file.path);
+        let lost = paths.find(|path| self.lost.contains(path)).cloned();
+        self.refused.clone_from(&lost);
+        if lost.is_some() || self.vanish > 0 {
+            self.vanish = self.vanish.saturating_sub(1);
+            return Err(ErrorKind::Statement {
+                message: "[-4546] file open failure".into(),
+                state: "HY000".into(),
+                native: -4546,
+                retryable: false,
+            }
+            .into());
+        }
+        Ok(())
+    }
+
     /// Files as ranges of lines, only as far as they are archived.
     fn ranges(&self) -> Vec<(usize, usize, bool)> {
         let mut ranges = Vec::new();
@@ -323,6 +341,10 @@ impl LogSource for ScriptedLog {
         Ok(())
     }
 
+    fn probe(&mut self, files: &[Archive]) -> Result<()> {
+        self.script().add(files)
+    }
+
     fn mine(&mut self, call: &MiningCall<'_>, row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>) -> Result<()> {
         let bytes: u64 = call.files.iter().map(|file| file.bytes).sum();
         let (rows, slow) = {
@@ -331,19 +353,7 @@ impl LogSource for ScriptedLog {
                 .calls
                 .push(call.files.iter().map(|file| file.path.clone()).collect());
             script.bytes.push(bytes);
-            let mut paths = call.files.iter().map(|file| &file.path);
-            let lost = paths.find(|path| script.lost.contains(path)).cloned();
-            script.refused.clone_from(&lost);
-            if lost.is_some() || script.vanish > 0 {
-                script.vanish = script.vanish.saturating_sub(1);
-                return Err(ErrorKind::Statement {
-                    message: "[-4546] file open failure".into(),
-                    state: "HY000".into(),
-                    native: -4546,
-                    retryable: false,
-                }
-                .into());
-            }
+            script.add(call.files)?;
             let rows = script.rows(call.files, call.from.0);
             (rows, script.slow.is_some_and(|slow| bytes > slow))
         };

@@ -42,7 +42,8 @@ pub(super) fn check(
         faults.extend(starts_where_no_slot_is(database));
     }
     if let Some(found) = &slot {
-        faults.extend(found.check_lost(&database.slot.name).err());
+        // Whoever has a state will say what it needs of it.
+        faults.extend(found.check_lost(&database.slot.name).err().filter(|_| state.is_none()));
         faults.extend(fits(database, found));
     }
     faults.extend(rights(connection, dialect)?);

@@ -131,7 +131,8 @@ impl Surveyed {
     }
 
     fn kept(&mut self, needed: Scn) -> Result<()> {
-        let confirmed = self.confirmed()?;
+        let place = || format!("LSN {}", lsn(Lsn(needed.0)));
+        let confirmed = self.confirmed().map_err(|error| error.at(place()))?;
         if confirmed.0 > needed.0 {
             return Err(ErrorKind::SlotAhead {
                 slot: self.database.slot.name.clone(),

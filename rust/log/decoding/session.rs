@@ -159,8 +159,10 @@ impl Opening<'_> {
 
 /// Whether the durable slot has everything from a place on.
 pub(super) fn check_durable(control: &mut Control, name: &str, from: Lsn) -> Result<slot::SlotStatus> {
-    let status = control.status()?;
-    status.check_lost(name)?;
+    let status = control.status();
+    let kept = status.and_then(|status| status.check_lost(name).map(|()| status));
+    // What is needed of it.
+    let status = kept.map_err(|error| error.at(format!("LSN {}", lsn(from))))?;
     match status.confirmed {
         Some(confirmed) if confirmed > from => Err(ErrorKind::SlotAhead {
             slot: name.into(),

@@ -505,6 +505,10 @@ impl<S: LogSource> LogReader for LogMinerReader<S> {
         archives.from(needed).map(|_| ())
     }
 
+    fn check_readable(&mut self, needed: Scn) -> Result<()> {
+        missing::check_readable(&mut self.source, needed, self.settings.missing_patience)
+    }
+
     fn headroom(&self, needed: Scn) -> Option<Headroom> {
         Some(Headroom::Files(self.archives.headroom(needed)))
     }

@@ -80,9 +80,18 @@ impl Session {
     }
 
     fn begin(&mut self, call: &MiningCall<'_>) -> Result<()> {
+        self.add(call.files)?;
+        // One before what is wanted: whether a server takes the bound as inclusive is not documented everywhere.
+        let from = Scn(call.from.0.saturating_sub(1));
+        self.connection
+            .execute(&self.dialect.start(from))
+            .map_err(|error| error.doing("starting the mining session"))
+    }
+
+    fn add(&mut self, files: &[Archive]) -> Result<()> {
         self.refused = None;
         let mut first = true;
-        for file in call.files {
+        for file in files {
             let added = self.connection.execute(&self.dialect.add_file(&file.path, first));
             match added {
                 Err(error) if self.fault(&error) == Some(MiningFault::DuplicateFile) => {}
@@ -94,11 +103,7 @@ impl Session {
             }
             first = false;
         }
-        // One before what is wanted: whether a server takes the bound as inclusive is not documented everywhere.
-        let from = Scn(call.from.0.saturating_sub(1));
-        self.connection
-            .execute(&self.dialect.start(from))
-            .map_err(|error| error.doing("starting the mining session"))
+        Ok(())
     }
 
     fn read(&mut self, row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>) -> Result<()> {
@@ -211,6 +216,12 @@ impl LogSource for Session {
             }
             Ok(()) => ended,
         }
+    }
+
+    fn probe(&mut self, files: &[Archive]) -> Result<()> {
+        let added = self.add(files);
+        let ended = self.end();
+        added.and(ended)
     }
 
     fn versions(&mut self, object_ids: &[u64]) -> Result<Option<Vec<TableVersion>>> {

@@ -177,6 +177,14 @@ pub trait LogSource: Send {
     /// Database errors and those of `row`.
     fn mine(&mut self, call: &MiningCall<'_>, row: &mut dyn FnMut(&ContentsRow<'_>) -> Result<()>) -> Result<()>;
 
+    /// Whether the server can open files that it lists.
+    ///
+    /// # Errors
+    /// Database errors, among them those that [`LogSource::missing_file`] knows.
+    fn probe(&mut self, _files: &[Archive]) -> Result<()> {
+        Ok(())
+    }
+
     /// Which of the tables with these numbers the dictionary has now, and in which shape. `None` from a log without a
     /// dictionary.
     ///

@@ -1,6 +1,7 @@
 //! What a reader owes and owns, on the task's thread: chunks, pages whose rows are on their way out, ranges that wait for
 //! their acknowledgement, the stream split. Pure: calls in, [`Todo`]s out; its snapshot is exact at every row.
 
+mod run;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offset::Offset;
 use crate::position::{Point, Scn};
+use crate::reader::state::run::OfRun;
 use crate::split::{
     Chunk, FinishedRange, Key, KeyRange, Partition, Split, StreamSplit, TableName, ToEnumerator, ToReader,
 };
@@ -51,6 +53,7 @@ pub struct ReaderState {
     stream: Option<Stream>,
     asked: bool,
     no_more_splits: bool,
+    run: OfRun,
 }
 
 #[derive(Debug)]
@@ -88,6 +91,10 @@ impl ReaderState {
     pub fn add_splits(&mut self, splits: Vec<Split>) -> Result<Vec<Todo>> {
         let mut todo = Vec::new();
         for split in splits {
+            let (run, split) = split.parted();
+            if !self.takes(run)? {
+                continue;
+            }
             match split {
                 Split::Chunk(chunk) => {
                     self.asked = false;
@@ -112,6 +119,9 @@ impl ReaderState {
                         todo.extend(self.after_ranges());
                     }
                 }
+                Split::OfRun { .. } => {
+                    return Err(ErrorKind::Protocol("a split is of two runs".into()).into());
+                }
             }
         }
         Ok(todo)
@@ -122,6 +132,14 @@ impl ReaderState {
     /// enumerator keeps all ranges.
     pub fn start(&mut self) -> Vec<Todo> {
         self.started = true;
+        let mut todo: Vec<_> = self.question().into_iter().collect();
+        if !self.run.waits {
+            todo.extend(self.begin());
+        }
+        todo
+    }
+
+    fn begin(&mut self) -> Vec<Todo> {
         let report = |range: &FinishedRange| Todo::Send(ToEnumerator::Report(range.clone()));
         let mut todo: Vec<_> = self.unacknowledged.values().map(report).collect();
         if self.stream.is_some() {
@@ -146,6 +164,7 @@ impl ReaderState {
                 Ok(Vec::new())
             }
             ToReader::Ranges { first, ranges } => self.take_ranges(first as usize, ranges),
+            ToReader::Run(run) => self.take_run(run),
         }
     }
 
@@ -158,7 +177,7 @@ impl ReaderState {
     /// The request for one more chunk, unless one is on its way, the enumerator has none and remembers that we asked, or
     /// there will be none.
     pub fn request(&mut self) -> Option<ToEnumerator> {
-        if !self.started || self.asked || self.no_more_splits || self.stream.is_some() {
+        if !self.started || self.run.waits || self.asked || self.no_more_splits || self.stream.is_some() {
             return None;
         }
         self.asked = true;
@@ -173,6 +192,9 @@ impl ReaderState {
 
     /// Begins the next chunk. Until a row of its page has left it counts as not begun.
     pub fn take_chunk(&mut self) -> Option<(PageId, Chunk)> {
+        if self.run.waits {
+            return None;
+        }
         let chunk = self.chunks.pop_front()?;
         let id = PageId(self.next_page);
         self.next_page += 1;
@@ -301,7 +323,7 @@ impl ReaderState {
             Some(stream) => stream.ended,
             None => self.chunks.is_empty() && self.pages.is_empty(),
         };
-        done && self.no_more_splits
+        done && self.no_more_splits && !self.run.waits
     }
 
     /// How many chunks wait to be begun.
@@ -329,7 +351,7 @@ impl ReaderState {
         }
         splits.extend(self.chunks.iter().cloned().map(Split::Chunk));
         splits.extend(self.stream().cloned().map(Split::Stream));
-        splits
+        splits.into_iter().map(|split| split.of_run(self.run.number)).collect()
     }
 
     fn page(&mut self, id: PageId) -> Result<&mut Page> {

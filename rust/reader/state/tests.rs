@@ -331,3 +331,66 @@ fn the_stream_split_stands_for_the_acknowledgements() {
         (vec![again, Todo::OpenStream], 0)
     );
 }
+
+/// One that was restored with these splits and has asked.
+fn asking(splits: Vec<Split>, run: Option<u32>, needed: Option<u64>) -> ReaderState {
+    let mut state = ReaderState::new();
+    state.ask_first();
+    state.add_splits(splits).unwrap();
+    let needed = needed.map(Scn);
+    let question = Todo::Send(ToEnumerator::Restored { run, needed });
+    assert_eq!(state.start()[0], question);
+    state
+}
+
+#[test]
+fn what_was_restored_is_not_read_before_it_is_known_whether_it_counts() {
+    let held = || {
+        vec![
+            Split::Finished(finished(None, key(3), 9)),
+            Split::Chunk(chunk(key(3), None)),
+        ]
+    };
+    for run in [0, 1] {
+        let mut state = asking(held(), Some(0), Some(8));
+        assert!(state.take_chunk().is_none() && state.request().is_none());
+        assert_eq!(state.snapshot(), held());
+        state.no_more_splits();
+        assert!(!state.is_finished());
+        let begun = state.handle(ToReader::Run(run)).unwrap();
+        match run {
+            0 => {
+                let report = ToEnumerator::Report(finished(None, key(3), 9));
+                assert_eq!(begun, [Todo::Send(report)]);
+                assert!(state.take_chunk().is_some());
+            }
+            _ => {
+                assert_eq!((begun, state.snapshot()), (Vec::new(), Vec::new()));
+                assert!(state.is_finished());
+            }
+        }
+        assert!(state.handle(ToReader::Run(1)).is_err(), "it did not ask again");
+    }
+    let mut state = asking(vec![Split::Stream(stream(0, Vec::new()))], Some(0), Some(4));
+    assert_eq!(state.handle(ToReader::Run(0)).unwrap(), [Todo::OpenStream]);
+    // What has nothing waits for nothing.
+    let mut state = asking(Vec::new(), None, None);
+    assert_eq!(state.request(), Some(ToEnumerator::Request));
+}
+
+#[test]
+fn of_what_was_restored_the_latest_run_counts_and_splits_keep_theirs() {
+    let of = |run: u32, lower: u8| Split::Chunk(chunk(key(lower), key(lower + 1))).of_run(run);
+    let mut state = asking(vec![of(0, 1), of(2, 2), of(1, 3), of(2, 4)], Some(2), None);
+    assert_eq!(state.snapshot(), [of(2, 2), of(2, 4)]);
+    state.handle(ToReader::Run(3)).unwrap();
+    state.add_splits(vec![of(3, 5)]).unwrap();
+    assert_eq!(state.snapshot(), [of(3, 5)]);
+    // There is one run at a time.
+    for other in [2, 4] {
+        assert!(state.add_splits(vec![of(other, 6)]).is_err());
+    }
+    let mut fresh = asking(Vec::new(), None, None);
+    fresh.add_splits(vec![of(3, 1)]).unwrap();
+    assert_eq!(fresh.snapshot(), [of(3, 1)]);
+}

@@ -137,6 +137,13 @@ public final class TidemarkOptions {
           .defaultValue("fail")
           .withDescription("What to do about a log record that cannot be read: 'fail' or 'skip'.");
 
+  public static final ConfigOption<String> LOG_GONE =
+      ConfigOptions.key("log.gone")
+          .stringType()
+          .defaultValue("fail")
+          .withDescription(
+              "What to do where the log is gone that a restored job needs: 'fail' or 'resnapshot'.");
+
   public static final ConfigOption<MemorySize> LOG_HEADROOM_WARN =
       ConfigOptions.key("log.headroom.warn")
           .memoryType()
@@ -354,6 +361,7 @@ public final class TidemarkOptions {
           SCAN_SNAPSHOT_FETCH_SIZE,
           SCAN_SNAPSHOT_PAGE_BYTES,
           SCAN_SNAPSHOT_ROUND_BYTES,
+          LOG_GONE,
           LOG_HEADROOM_WARN,
           LOG_ON_DICTIONARY_MISMATCH,
           TRANSACTION_FRAGMENT_ROWS,
