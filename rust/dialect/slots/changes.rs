@@ -101,7 +101,7 @@ impl Statements {
                 ColumnSpec::Int,
                 ColumnSpec::Streamed { usual: 8 << 10 },
                 ColumnSpec::Streamed { usual: 8 << 10 },
-                ColumnSpec::Streamed { usual: 64 << 10 },
+                ColumnSpec::Streamed { usual: 112 << 10 },
             ],
         }
     }
