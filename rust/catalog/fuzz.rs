@@ -138,7 +138,7 @@ pub(crate) const TARGETS: &[Target] = &[
         inputs: 1_000,
         long: 2,
         // A regular expression may be 10 MB when it is compiled, and tells what it finds by tables of 2 MB.
-        bytes: 64 << 20,
+        bytes: 256 << 20,
         bytes_a_byte: 2_000,
         read: |bytes| {
             let Ok(text) = std::str::from_utf8(bytes) else {

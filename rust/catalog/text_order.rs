@@ -4,7 +4,7 @@
 
 use crate::catalog::key::compare_texts;
 use crate::dialect::Dialect;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::odbc::Connection;
 
 /// How a server compares text.
@@ -55,7 +55,16 @@ pub const PROBE: [&str; 15] = [
     "!", "_", "a", "a ", "A", "B", "~", "e", "é", "\u{ff01}", "一", "亍", "赣", "阿", "龙",
 ];
 
-/// Where in the probe stand what case, blanks and nothing at all make equal.
+/// What is sorted where a server cannot hold those: in ISO 8859-1 alone are all of these, and stand as in UTF-8.
+pub const LATIN_PROBE: [&str; 12] = ["!", "_", "a", "a ", "A", "B", "~", "\u{80}", "¤", "é", "ð", "ÿ"];
+
+/// What every server can hold. It does not tell how others are ordered.
+const ASCII_PROBE: [&str; 7] = ["!", "_", "a", "a ", "A", "B", "~"];
+
+/// SQLSTATE where a server's character set has not a character of a statement.
+const NO_SUCH_CHARACTER: &str = "22P05";
+
+/// Where in the probes stand what case, blanks and nothing at all make equal.
 const LOWER: usize = 2;
 const BLANK: usize = 3;
 const UPPER: usize = 4;
@@ -74,7 +83,22 @@ pub struct Placed {
 /// # Errors
 /// `Catalog` if it takes texts for equal that no rule here does; database errors.
 pub fn measure(connection: &mut Connection, dialect: &dyn Dialect) -> Result<TextOrder> {
-    let query = dialect.sorted(&PROBE);
+    for probe in [&PROBE[..], &LATIN_PROBE] {
+        match measure_by(probe, connection, dialect) {
+            Err(error) if lacks_character(&error) => {}
+            measured => return measured,
+        }
+    }
+    let known = measure_by(&ASCII_PROBE, connection, dialect)?;
+    Ok(TextOrder { charset: None, ..known })
+}
+
+fn lacks_character(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Statement { state, .. } if state == NO_SUCH_CHARACTER)
+}
+
+fn measure_by(probe: &[&'static str], connection: &mut Connection, dialect: &dyn Dialect) -> Result<TextOrder> {
+    let query = dialect.sorted(probe);
     let rows = connection.rows(&query.sql, &query.columns)?;
     let ignores_case = rows
         .iter()
@@ -87,22 +111,22 @@ pub fn measure(connection: &mut Connection, dialect: &dyn Dialect) -> Result<Tex
         })
     });
     let placed: Vec<Placed> = placed.collect::<Option<_>>().ok_or_else(unsorted)?;
-    judge(&placed, ignores_case)
+    judge(probe, &placed, ignores_case)
 }
 
-/// The rule by which the probe was placed, `ignores_case` where the server says that it does; in the order in which it came.
+/// The rule by which a probe was placed, `ignores_case` where the server says that it does; in the order in which it came.
 ///
 /// # Errors
 /// As [`measure`].
-pub fn judge(placed: &[Placed], ignores_case: bool) -> Result<TextOrder> {
-    let mut less = [None; PROBE.len()];
+pub fn judge(probe: &[&'static str], placed: &[Placed], ignores_case: bool) -> Result<TextOrder> {
+    let mut less = vec![None; probe.len()];
     for text in placed {
         *less.get_mut(text.number).ok_or_else(unsorted)? = Some(text.less);
     }
-    if placed.len() != PROBE.len() || less.contains(&None) {
+    if placed.len() != probe.len() || less.contains(&None) {
         return Err(unsorted());
     }
-    let less = less.map(Option::unwrap_or_default);
+    let less: Vec<i64> = less.into_iter().map(Option::unwrap_or_default).collect();
     let strips = less[LOWER] == less[BLANK];
     let ignores_case = ignores_case || less[LOWER] == less[UPPER];
     let cases: &[Case] = if ignores_case {
@@ -118,7 +142,7 @@ pub fn judge(placed: &[Placed], ignores_case: bool) -> Result<TextOrder> {
                 case,
                 strips,
             };
-            if in_order && fits(&order, &less) {
+            if in_order && fits(probe, &order, &less) {
                 return Ok(order);
             }
         }
@@ -128,7 +152,7 @@ pub fn judge(placed: &[Placed], ignores_case: bool) -> Result<TextOrder> {
         case: cases[0],
         strips,
     };
-    match unexpected_tie(&unknown, &less) {
+    match unexpected_tie(probe, &unknown, &less) {
         None => Ok(unknown),
         Some((a, b)) => Err(ErrorKind::Catalog(format!(
             "its key holds text, of which the server takes '{a}' and '{b}' for equal: which other ones is not known"
@@ -137,23 +161,23 @@ pub fn judge(placed: &[Placed], ignores_case: bool) -> Result<TextOrder> {
     }
 }
 
-fn fits(order: &TextOrder, less: &[i64; PROBE.len()]) -> bool {
-    pairs()
-        .all(|(a, b)| compare_texts(order, PROBE[a], PROBE[b]).is_none_or(|expected| expected == less[a].cmp(&less[b])))
+fn fits(probe: &[&str], order: &TextOrder, less: &[i64]) -> bool {
+    pairs(probe)
+        .all(|(a, b)| compare_texts(order, probe[a], probe[b]).is_none_or(|expected| expected == less[a].cmp(&less[b])))
 }
 
-fn unexpected_tie(order: &TextOrder, less: &[i64; PROBE.len()]) -> Option<(&'static str, &'static str)> {
-    let tie = pairs().find(|&(a, b)| {
-        less[a] == less[b] && compare_texts(order, PROBE[a], PROBE[b]).is_some_and(std::cmp::Ordering::is_ne)
+fn unexpected_tie(probe: &[&'static str], order: &TextOrder, less: &[i64]) -> Option<(&'static str, &'static str)> {
+    let tie = pairs(probe).find(|&(a, b)| {
+        less[a] == less[b] && compare_texts(order, probe[a], probe[b]).is_some_and(std::cmp::Ordering::is_ne)
     });
-    tie.map(|(a, b)| (PROBE[a], PROBE[b]))
+    tie.map(|(a, b)| (probe[a], probe[b]))
 }
 
-fn pairs() -> impl Iterator<Item = (usize, usize)> {
-    (0..PROBE.len()).flat_map(|a| (0..a).map(move |b| (a, b)))
+fn pairs(probe: &[&str]) -> impl Iterator<Item = (usize, usize)> + use<> {
+    (0..probe.len()).flat_map(|a| (0..a).map(move |b| (a, b)))
 }
 
-fn unsorted() -> crate::error::Error {
+fn unsorted() -> Error {
     ErrorKind::Catalog("the server does not say how it sorts texts".into()).into()
 }
 

@@ -107,7 +107,10 @@ fn body(text: &str, first: IntervalField, last: IntervalField) -> Option<Interva
 
 fn months(text: &str, first: IntervalField) -> Option<u64> {
     match text.split_once('-') {
-        Some((years, months)) => number(years)?.checked_mul(12)?.checked_add(number(months)?),
+        Some((years, months)) => {
+            let months = number(months).filter(|months| *months < 12)?;
+            number(years)?.checked_mul(12)?.checked_add(months)
+        }
         None if first == Year => number(text)?.checked_mul(12),
         None => number(text),
     }
@@ -216,6 +219,7 @@ mod tests {
             ("", Year, Month),
             ("1 year 2 mons", Year, Month),
             ("1-2-3", Year, Month),
+            ("1-12", Year, Month),
             ("--1", Year, Year),
             ("3 days", Day, Day),
             ("1:2:3:4", Day, Second),

@@ -3,8 +3,13 @@
 
 #[path = "../row/reader.rs"]
 mod binary_row;
+#[path = "../support/secrets.rs"]
+mod secrets;
 #[path = "../support/mod.rs"]
 mod support;
+#[allow(dead_code)]
+#[path = "../support/warnings.rs"]
+mod warnings;
 
 mod archives;
 mod checkpoint;
@@ -12,6 +17,7 @@ mod ddl;
 mod ddl_events;
 mod faults;
 mod gated;
+mod hostile;
 mod hung;
 mod job;
 mod keyless;
@@ -22,6 +28,7 @@ mod offsets;
 mod partitions;
 mod resnapshot;
 mod restarts;
+mod secured;
 mod sink;
 mod snapshot;
 mod source;
@@ -29,8 +36,5 @@ mod startup;
 mod stream;
 mod tables;
 mod visibility;
-#[path = "../support/warnings.rs"]
-#[allow(dead_code)]
-mod warnings;
 mod watch;
 mod workload;

@@ -38,7 +38,8 @@ pub fn start() -> StandIn {
     start_as(&[])
 }
 
-fn start_as(making: &[(&str, &str)]) -> StandIn {
+/// The same, made as the words of its script say.
+pub fn start_as(making: &[(&str, &str)]) -> StandIn {
     let own = [
         ("SYSDBA_PASSWORD", ADMIN_PASSWORD),
         ("TIDEMARK_PASSWORD", PASSWORD),

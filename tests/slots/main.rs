@@ -16,6 +16,8 @@ mod job;
 mod key_kinds;
 #[path = "../capture/resnapshot.rs"]
 mod resnapshot;
+#[path = "../support/secrets.rs"]
+mod secrets;
 #[path = "../capture/sink.rs"]
 mod sink;
 mod source;
@@ -31,6 +33,7 @@ mod watch;
 mod altered;
 mod ddl;
 mod faults;
+mod hostile;
 mod identity;
 mod keyed;
 mod keyless;
@@ -38,6 +41,7 @@ mod order;
 mod partitions;
 mod publications;
 mod restarts;
+mod secured;
 mod setup;
 mod startup;
 mod stopping;

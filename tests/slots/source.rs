@@ -274,11 +274,12 @@ impl Source {
         for (name, value) in place.into_iter().chain(usual) {
             all.insert(name.to_owned(), value);
         }
-        let mut checkpointing = json!("aligned");
+        let (mut checkpointing, mut key) = (json!("aligned"), json!(["ID"]));
         for (name, value) in options {
             match value {
                 // None of the job's options, but of what surrounds it.
                 value if *name == "checkpointing" => Some(std::mem::replace(&mut checkpointing, value.clone())),
+                value if *name == "primary-key" => Some(std::mem::replace(&mut key, value.clone())),
                 Value::Null => all.remove(*name),
                 value => all.insert((*name).to_owned(), value.clone()),
             };
@@ -294,7 +295,7 @@ impl Source {
         });
         if let Some(columns) = columns {
             json["columns"] = columns;
-            json["primary-key"] = json!(["ID"]);
+            json["primary-key"] = key;
         }
         Config::from_json(&json.to_string()).map(Arc::new)
     }

@@ -161,7 +161,12 @@ impl Server {
 
     /// Runs statements through psql and returns what they print.
     pub fn psql(&self, sql: &str) -> String {
-        self.run_psql(&["-c", sql])
+        self.psql_in("postgres", sql)
+    }
+
+    /// The same in another database.
+    pub fn psql_in(&self, database: &str, sql: &str) -> String {
+        self.run_psql(&["-d", database, "-c", sql])
     }
 
     /// Runs a script of this repository with psql's variables.
@@ -179,7 +184,8 @@ impl Server {
         let output = as_server_user("psql")
             .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", "capture", "-p", PORT, "-h"])
             .arg(&self.directory)
-            .args(["-d", "postgres"])
+            .env("PGDATABASE", "postgres")
+            .env("PGCLIENTENCODING", "UTF8")
             .args(arguments)
             .output()
             .unwrap();

@@ -1,4 +1,4 @@
-//! What a thread of a test was warned of.
+//! What a thread of a test was warned of, and what all of them say.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, Once, PoisonError};
@@ -12,15 +12,21 @@ thread_local! {
 /// Those of all threads, since anybody listens.
 static ALL: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
+/// Lines of every level, while anybody asks for them.
+static EVERYTHING: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
 struct Lines;
 
 impl Log for Lines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.level() <= Level::Warn
+        metadata.level() <= log::max_level()
     }
 
     fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) {
+        if let Some(lines) = &mut *EVERYTHING.lock().unwrap_or_else(PoisonError::into_inner) {
+            lines.push(format!("{record:?}"));
+        }
+        if record.level() <= Level::Warn {
             let line = record.args().to_string();
             ALL.lock().unwrap_or_else(PoisonError::into_inner).push(line.clone());
             LINES.with_borrow_mut(|lines| lines.push(line));
@@ -36,6 +42,18 @@ fn listen() {
         log::set_logger(&Lines).unwrap();
         log::set_max_level(LevelFilter::Warn);
     });
+}
+
+/// All that any thread says, with whatever a line carries, while something was done.
+pub fn everything<T>(what: impl FnOnce() -> T) -> (T, Vec<String>) {
+    listen();
+    let everything = || EVERYTHING.lock().unwrap_or_else(PoisonError::into_inner);
+    *everything() = Some(Vec::new());
+    log::set_max_level(LevelFilter::Trace);
+    let done = what();
+    log::set_max_level(LevelFilter::Warn);
+    let said = everything().take();
+    (done, said.unwrap_or_default())
 }
 
 /// The warnings of any thread that have a text in them, since something was begun.

@@ -31,7 +31,7 @@ fn lower(text: &str) -> String {
 
 #[test]
 fn servers_by_bytes_case_and_blanks_are_told_apart() {
-    let found = |compare: &dyn Fn(&str, &str) -> Ordering| judge(&placed(compare), false).unwrap();
+    let found = |compare: &dyn Fn(&str, &str) -> Ordering| judge(&PROBE, &placed(compare), false).unwrap();
     let order = |charset, case, strips| TextOrder {
         charset: Some(charset),
         case,
@@ -58,7 +58,7 @@ fn servers_by_bytes_case_and_blanks_are_told_apart() {
 /// The server's word counts where it says that it ignores case, whatever its literals do.
 #[test]
 fn a_server_that_says_that_it_ignores_case_is_believed() {
-    let found = judge(&placed(|a, b| a.cmp(b)), true).unwrap();
+    let found = judge(&PROBE, &placed(|a, b| a.cmp(b)), true).unwrap();
     assert_eq!((found.charset, found.case), (None, Case::Lower));
 }
 
@@ -79,7 +79,7 @@ fn orders_of_words_sounds_and_strokes_are_not_known() {
         " !AB_ae~é\u{ff01}一亍阿龙赣",
     ] {
         let keys = by(order);
-        let found = judge(&placed(|a, b| keys(a).cmp(&keys(b))), false).unwrap();
+        let found = judge(&PROBE, &placed(|a, b| keys(a).cmp(&keys(b))), false).unwrap();
         assert_eq!(found.charset, None, "{order}");
         assert_eq!((found.case, found.strips), (Case::Counts, false));
     }
@@ -90,30 +90,45 @@ fn orders_of_words_sounds_and_strokes_are_not_known() {
 fn an_order_that_is_not_that_of_comparison_is_not_known() {
     let mut rows = placed(|a, b| a.cmp(b));
     rows.swap(3, 9);
-    assert_eq!(judge(&rows, false).unwrap().charset, None);
+    assert_eq!(judge(&PROBE, &rows, false).unwrap().charset, None);
 }
 
 #[test]
 fn texts_that_are_equal_by_no_known_rule_are_refused() {
     let widths = |text: &str| text.replace('\u{ff01}', "!");
-    let error = judge(&placed(|a, b| widths(a).cmp(&widths(b))), false).unwrap_err();
+    let error = judge(&PROBE, &placed(|a, b| widths(a).cmp(&widths(b))), false).unwrap_err();
     assert!(
         error.to_string().contains("takes '\u{ff01}' and '!' for equal"),
         "{error}"
     );
     let accents = |text: &str| text.replace('é', "e");
-    assert!(judge(&placed(|a, b| accents(a).cmp(&accents(b))), false).is_err());
+    assert!(judge(&PROBE, &placed(|a, b| accents(a).cmp(&accents(b))), false).is_err());
 }
 
 #[test]
 fn an_answer_that_is_none_is_an_error() {
     let whole = placed(|a, b| a.cmp(b));
-    assert!(judge(&[], false).is_err());
-    assert!(judge(&whole[1..], false).is_err());
+    assert!(judge(&PROBE, &[], false).is_err());
+    assert!(judge(&PROBE, &whole[1..], false).is_err());
     let mut twice = whole.clone();
     twice[0] = twice[1];
-    assert!(judge(&twice, false).is_err());
+    assert!(judge(&PROBE, &twice, false).is_err());
     let mut other = whole;
     other[0].number = PROBE.len();
-    assert!(judge(&other, false).is_err());
+    assert!(judge(&PROBE, &other, false).is_err());
+}
+
+/// ISO 8859-1 is in the order of UTF-8; of a set that stands otherwise no order is known.
+#[test]
+fn a_server_that_cannot_hold_the_probe_is_asked_for_less() {
+    let less = |text: &str| LATIN_PROBE.iter().filter(|other| **other < text).count() as i64;
+    let mut placed: Vec<Placed> = (LATIN_PROBE.iter().enumerate())
+        .map(|(number, text)| Placed {
+            number,
+            less: less(text),
+        })
+        .collect();
+    placed.sort_by_key(|text| text.less);
+    assert_eq!(judge(&LATIN_PROBE, &placed, false).unwrap(), TextOrder::BYTES);
+    assert!(judge(&PROBE, &placed, false).is_err());
 }
