@@ -16,7 +16,8 @@ use crate::odbc::{CancelToken, Connection};
 const WAITING_BYTES: usize = 8 << 20;
 /// Bytes that one fetch should bring, and how many blocks it brings at most.
 const FETCH_BYTES: usize = 4 << 20;
-const FETCH_BLOCKS: usize = 128;
+/// Few: what comes next may be large of a sudden, and the driver holds all that a fetch brings.
+const FETCH_BLOCKS: usize = 32;
 /// Blocks that the first fetch of a call asks for: one more than a small call has, so that it shows at once that there is none.
 const FIRST_BLOCKS: usize = 2;
 /// Bytes that the rows of a call should take. Each call decodes again from the server's own restart point, which moves every
