@@ -169,7 +169,9 @@ impl Elements {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let next = rest.split_first_chunk().and_then(|(length, rest)| {
             let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
-            rest.get(..length)
+            let (element, rest) = rest.split_at_checked(length)?;
+            // Nothing stands behind the last one.
+            (self.left > 1 || rest.is_empty()).then_some(element)
         });
         let Some(element) = next else {
             return malformed();
@@ -303,6 +305,11 @@ pub(super) mod tests {
             }
         }
         assert!(read(parts(&[&1u32.to_be_bytes()]), 2).is_err());
+        for column in 0..3 {
+            let mut longer = whole.clone();
+            longer[column].push(0);
+            assert!(read(longer, 2).is_err(), "{column}");
+        }
         // A NULL.
         let mut other = parts(&[]);
         other[2][20..24].copy_from_slice(&(-1i32).to_be_bytes());
