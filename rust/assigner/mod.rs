@@ -271,18 +271,17 @@ impl Assigner {
     /// `Protocol` where a report contradicts what is kept.
     pub fn event(&mut self, subtask: u32, event: ToEnumerator) -> Result<Vec<Action>> {
         let mut actions = Vec::new();
+        if let ToEnumerator::Completed { checkpoint } = event {
+            // The coordinator's own notice may come later, or never.
+            self.make_firm(checkpoint);
+        }
         self.hearing.heard_of(subtask);
         match event {
             ToEnumerator::Request => self.request(subtask, &mut actions),
             ToEnumerator::Report(range) => self.report(subtask, range, &mut actions)?,
             ToEnumerator::Missing { have } => self.missing(subtask, have, &mut actions)?,
-            ToEnumerator::Completed { checkpoint } => {
-                // The coordinator's own notice may come later, or never.
-                self.make_firm(checkpoint);
-                self.hearing.heard_of(subtask);
-            }
-            // Answered by who knows whether its run counts.
-            ToEnumerator::Restored { .. } => {}
+            // That it was heard of is all, or it is answered by who knows whether its run counts.
+            ToEnumerator::Completed { .. } | ToEnumerator::Restored { .. } => {}
         }
         self.catch_up(&mut actions)?;
         Ok(actions)

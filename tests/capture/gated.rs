@@ -19,7 +19,7 @@ use crate::support::gate::Gate;
 use crate::watch::Watch;
 
 /// No task may take longer to end.
-const LIMIT: Duration = Duration::from_secs(10);
+pub const LIMIT: Duration = Duration::from_secs(10);
 
 /// A job's configuration through a gate.
 fn through(source: &Source, gate: &Gate, options: &[(&str, Value)]) -> Arc<Config> {
@@ -88,7 +88,7 @@ fn what_no_attempt_can_mend_is_not_tried_again() {
 }
 
 /// What is called returns within the limit.
-fn returns(what: &str, call: impl FnOnce() + Send + 'static) {
+pub fn returns(what: &str, call: impl FnOnce() + Send + 'static) {
     let (done, heard) = mpsc::channel();
     std::thread::spawn(move || {
         call();

@@ -8,12 +8,10 @@ use tidemark::database::Database;
 use tidemark::enumerator;
 use tidemark::error::ErrorKind;
 
+use crate::gated::{LIMIT, returns};
 use crate::job::{Job, PATIENCE};
 use crate::source::Source;
 use crate::watch::Watch;
-
-/// No task may take longer to end.
-const LIMIT: Duration = Duration::from_secs(10);
 
 fn signal(name: &str, processes: &[String]) {
     let sent = Command::new("kill")
@@ -58,17 +56,6 @@ fn postmaster(source: &Source) -> String {
         .next()
         .unwrap()
         .to_owned()
-}
-
-/// What is called returns within the limit.
-fn returns(what: &str, call: impl FnOnce() + Send + 'static) {
-    let (done, heard) = mpsc::channel();
-    std::thread::spawn(move || {
-        call();
-        let _ = done.send(());
-    });
-    let heard = heard.recv_timeout(LIMIT);
-    assert!(heard.is_ok(), "{what} hangs with its server");
 }
 
 /// Waits until a request waits for a stopped session: it stands unread at the server's end of a connection.
