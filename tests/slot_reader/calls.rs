@@ -2,7 +2,7 @@
 
 use tidemark::log::LogReader;
 
-use crate::slots::{PLUGINS, Read, Slot, now, psql, read_to, step};
+use crate::slots::{PLUGINS, Read, Slot, now, psql, read_to, step, until};
 
 #[test]
 fn a_long_log_takes_few_calls_since_each_reads_it_again() {
@@ -41,6 +41,19 @@ fn rows_that_nobody_takes_wait_in_the_server_and_go_with_their_reader() {
             let waiting = reader.figures().buffered_bytes;
             assert!(waiting < 68 << 20, "{plugin}: {waiting} bytes wait");
         }
+        // However long nobody takes them, no transaction of the reader holds dead rows back.
+        let session = format!(
+            "pid = (SELECT active_pid FROM pg_replication_slots WHERE slot_name = '{}_r')",
+            slot.name
+        );
+        until(&format!(
+            "SELECT state = 'idle' AND backend_xmin IS NULL FROM pg_stat_activity WHERE {session}"
+        ));
+        let waiting = reader.figures().buffered_bytes;
+        assert!(
+            (60 << 20..68 << 20).contains(&waiting),
+            "{plugin}: {waiting} bytes wait"
+        );
         // In the middle of a call. The slot's copy goes with it, so that the slot can be read again and dropped.
         drop(reader);
         assert_eq!(slot.read().rows().len(), 120_000, "{plugin}");

@@ -143,6 +143,15 @@ pub fn connector(server: &'static Server) -> Connect {
     Arc::new(move || Connection::open(&settings(server)))
 }
 
+/// Waits until a question is answered with `t`.
+pub fn until(question: &str) {
+    let until = Instant::now() + PATIENCE;
+    while psql(question).trim() != "t" {
+        assert!(Instant::now() < until, "it does not come to: {question}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// The log's end.
 pub fn now() -> u64 {
     psql("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint")
@@ -202,11 +211,14 @@ pub fn text(value: Value<'_>) -> String {
         Value::Number(text) | Value::Text(text) | Value::Date(text) | Value::Time(text) | Value::Timestamp(text) => {
             String::from_utf8_lossy(text).into_owned()
         }
+        Value::Int(value) => value.to_string(),
         Value::Hex(text) => format!("x{}", String::from_utf8_lossy(text)),
+        Value::Bytes(bytes) => bytes
+            .iter()
+            .fold("x".to_owned(), |text, byte| format!("{text}{byte:02x}")),
         Value::Null => "NULL".into(),
         Value::Absent => "-".into(),
         Value::Unavailable => "?".into(),
-        other => format!("{other:?}"),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::log::decoding::block::Encoded;
 use crate::log::decoding::control::LogEnd;
 use crate::odbc::{CancelToken, Connection};
 
-/// Bytes of rows that wait to be read at most, one block aside: about a call's, so that the server works on the next call while
+/// Bytes of rows that wait to be read at most, those of one fetch aside: about a call's, so that the server works on the next call while
 /// these are read (measured: with 8 MB it had to wait for the reader until the call's last rows, and then the reader for it).
 const WAITING_BYTES: usize = 64 << 20;
 /// Bytes that one fetch should bring, and how many blocks it brings at most.
@@ -23,7 +23,7 @@ const FETCH_BLOCKS: usize = 32;
 const FIRST_BLOCKS: usize = 2;
 /// Bytes that the rows of a call should take. Each call decodes again from the server's own restart point, which moves every
 /// 15 seconds of a busy server (measured: the tenth call for 100,000 changes each took twice as long as the first one), so that
-/// small calls would read a long log many times. But what the server keeps of a large call does not fit into the memory that
+/// small calls would read a long log many times. But what the server sorts of a large call does not fit into the memory that
 /// its session may take (measured: half as long again, through files).
 const CALL_BYTES: u64 = 96 << 20;
 /// What a row takes in the server's memory beside its bytes.
@@ -66,7 +66,7 @@ pub(super) enum Said {
 pub(super) struct CallMade {
     /// The log's end before it.
     pub(super) end: LogEnd,
-    /// How long the server took for it.
+    /// How long the server took until its first rows.
     pub(super) took: Duration,
 }
 
@@ -168,6 +168,11 @@ impl Room {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether there is none.
+    fn is_full(&self) -> bool {
+        self.held().bytes >= WAITING_BYTES
+    }
+
     /// Waits until there is some; whether anybody still wants rows.
     fn wait(&self) -> bool {
         let full = |held: &mut Held| held.bytes >= WAITING_BYTES && !held.is_left;
@@ -233,7 +238,7 @@ impl Fetcher {
                     LEAST_CHANGES.min(self.calls.first),
                     self.calls.first.saturating_mul(MOST_TIMES),
                 );
-                self.limit = most.min(if is_full { limit.saturating_mul(4) } else { limit });
+                self.limit = if is_full { most } else { most.min(limit) };
             }
             if !is_full {
                 return Ok(());
@@ -242,45 +247,67 @@ impl Fetcher {
         }
     }
 
-    /// One call, whose result the server keeps, so that no transaction is open and holds rows back while it is fetched; `None` if
-    /// nobody wants its rows any more.
+    /// One call; `None` if nobody wants its rows any more.
+    ///
+    /// Its rows go out as the server makes them, inside of its transaction: what the server had to keep it would write once
+    /// more (measured: a tenth of its time). An open transaction holds dead rows of the whole database back, so that it ends
+    /// before anybody is waited for: at its end the server keeps what is left of the result. `NO SCROLL`: nothing but that.
     fn call(&mut self, end: LogEnd, limit: u64) -> Result<Option<Brought>> {
-        let began = Instant::now();
         let query = (self.calls.changes)(limit);
-        self.connection
-            .execute(&format!("DECLARE {CURSOR} CURSOR WITH HOLD FOR {}", query.sql))?;
-        let took = began.elapsed();
-        let _ = self.says.send(Said::Call(CallMade { end, took }));
+        let declare = format!("BEGIN; DECLARE {CURSOR} NO SCROLL CURSOR WITH HOLD FOR {}", query.sql);
+        let began = Instant::now();
+        self.connection.execute(&declare)?;
         let mut brought = Brought::default();
+        let (mut is_kept, mut is_told) = (false, false);
         let mut blocks = FIRST_BLOCKS;
         loop {
-            self.connection
-                .start(&format!("FETCH FORWARD {blocks} FROM {CURSOR}"), &query.columns, blocks)?;
-            let (mut came, mut largest) = (0, 1);
-            loop {
-                // Asked before the fetch: a large row is not brought while others wait.
-                if !self.room.wait() {
-                    return Ok(None);
-                }
-                let Some(batch) = self.connection.fetch()? else { break };
-                for row in 0..batch.rows() {
-                    let block = Encoded::of(&batch, row)?;
-                    came += 1;
-                    largest = largest.max(block.size());
-                    brought.rows += block.count()?;
-                    // Four digits are three bytes.
-                    brought.bytes += block.size() as u64 * 3 / 4;
-                    self.room.take(block.size());
-                    let _ = self.says.send(Said::Rows(block));
-                }
+            if !is_kept && self.room.is_full() {
+                self.connection.execute("COMMIT")?;
+                is_kept = true;
             }
+            let fetch = format!("FETCH FORWARD {blocks} FROM {CURSOR}");
+            self.connection.start(&fetch, &query.columns, blocks)?;
+            if !std::mem::replace(&mut is_told, true) {
+                // With its first rows the server has decoded all of them.
+                let took = began.elapsed();
+                let _ = self.says.send(Said::Call(CallMade { end, took }));
+            }
+            let Some((came, largest)) = self.hand_on(is_kept, &mut brought)? else {
+                return Ok(None);
+            };
             if came < blocks {
                 break;
             }
             blocks = (FETCH_BYTES / largest).clamp(1, FETCH_BLOCKS.min(2 * blocks));
         }
-        self.connection.execute(&format!("CLOSE {CURSOR}"))?;
+        let end = if is_kept { "" } else { "; COMMIT" };
+        self.connection.execute(&format!("CLOSE {CURSOR}{end}"))?;
         Ok(Some(brought))
+    }
+
+    /// Hands on the blocks of a fetch: how many there were, and how large the largest one was; `None` if nobody wants them any
+    /// more. While the server does not keep the rest of the result nobody is waited for.
+    fn hand_on(&mut self, is_kept: bool, brought: &mut Brought) -> Result<Option<(usize, usize)>> {
+        let (mut came, mut largest) = (0, 1);
+        loop {
+            // Asked before the driver is: a large row is not brought while others wait.
+            if is_kept && !self.room.wait() {
+                return Ok(None);
+            }
+            let Some(batch) = self.connection.fetch()? else {
+                return Ok(Some((came, largest)));
+            };
+            for row in 0..batch.rows() {
+                let block = Encoded::of(&batch, row)?;
+                came += 1;
+                largest = largest.max(block.size());
+                brought.rows += block.count()?;
+                // Four digits are three bytes.
+                brought.bytes += block.size() as u64 * 3 / 4;
+                self.room.take(block.size());
+                let _ = self.says.send(Said::Rows(block));
+            }
+        }
     }
 }
 
