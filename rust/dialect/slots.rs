@@ -39,8 +39,8 @@ pub trait Slots: Dialect {
         // A large transaction is then spilled to the server's disk early (measured: 8 MB of memory instead of 85).
         [
             "SET logical_decoding_work_mem = '16MB'",
-            // A call's rows are sorted and kept: what is kept of a call fits, and needs no file (measured: a third quicker).
-            "SET work_mem = '128MB'",
+            // A call's rows are kept and sorted: both fit, and need no file (measured: a third quicker).
+            "SET work_mem = '160MB'",
             // What is sorted is grouped as it comes; tables in memory would be filled for nothing.
             "SET enable_hashagg = off",
         ]
@@ -139,6 +139,11 @@ impl Statements {
     /// An LSN as an integer.
     fn number(lsn: &str) -> String {
         format!("({lsn} - '0/0'::pg_lsn)::bigint")
+    }
+
+    /// Whether pgoutput can give values in binary form: since version 14, as the view of slots' statistics.
+    pub fn gives_binary(&self) -> bool {
+        self.names.has("stat_replication_slots")
     }
 
     /// Whether the server is a standby: one integer, 1 or 0.

@@ -135,6 +135,11 @@ impl ValueBuffer {
         self.put(image, column, Tag::Text, write);
     }
 
+    /// Sets a number whose text has to be made: `write` appends it to the buffer.
+    pub fn set_number(&mut self, image: Image, column: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        self.put(image, column, Tag::Number, write);
+    }
+
     #[inline]
     fn put(&mut self, image: Image, column: usize, tag: Tag, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.bytes.len();

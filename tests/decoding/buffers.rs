@@ -155,7 +155,7 @@ fn a_message_in_neither_form_is_an_error_and_never_passed_over() {
 
 #[test]
 fn the_form_that_was_seen_stays() {
-    let mut plugin = AnyPlugin::of_name("decoderbufs").unwrap();
+    let mut plugin = AnyPlugin::of_name("decoderbufs", false).unwrap();
     let rows = [row(true, 0, &values(1), &[]), row(true, 2, &[], &values(1))];
     for data in &rows {
         plugin.read(&data.0, &mut Row::default()).unwrap();

@@ -16,7 +16,7 @@ struct Read {
 }
 
 fn read(plugin: &str, data: &[u8]) -> Result<Read, String> {
-    let mut plugin = AnyPlugin::of_name(plugin).unwrap();
+    let mut plugin = AnyPlugin::of_name(plugin, false).unwrap();
     let mut row = Row::default();
     let event = plugin.read(data, &mut row).map_err(|error| error.to_string())?;
     let cells = |cells: &[Cell<'_>]| cells.iter().map(|cell| (utf8(cell.name), value(cell.datum))).collect();

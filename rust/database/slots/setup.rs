@@ -115,7 +115,7 @@ fn fits(database: &SlotDatabase, found: &slot::SlotStatus) -> Option<Error> {
             .into(),
         );
     }
-    if AnyPlugin::of_name(plugin).is_none() {
+    if AnyPlugin::of_name(plugin, false).is_none() {
         return Some(
             ErrorKind::Setup(format!(
                 "slot '{name}' has output plugin '{plugin}', which cannot be read"

@@ -115,7 +115,7 @@ impl Assembly {
         self.pending.values.size()
     }
 
-    /// Takes a row of a call.
+    /// Takes the row of a call that `slot_row` begins with; how long it is.
     pub(super) fn take(
         &mut self,
         slot_row: SlotRow<'_>,
@@ -123,19 +123,25 @@ impl Assembly {
         call: &mut Call,
         asked: &mut dyn Asked,
         out: &mut VecDeque<Ready>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let mut row = std::mem::take(&mut self.row).recycle();
-        let event = plugin.read(slot_row.data, &mut row)?;
+        let mut behind = slot_row.data;
+        let event = plugin.next(&mut behind, &mut row)?;
+        let length = slot_row.data.len() - behind.len();
+        let slot_row = SlotRow {
+            data: &slot_row.data[..length],
+            ..slot_row
+        };
         if slot_row.is_end {
             if let Event::Commit(commit) = event {
                 call.ends.push_back((slot_row.lsn, commit.micros.unwrap_or(0)));
             }
         } else {
-            call.bytes += slot_row.data.len() as u64;
+            call.bytes += length as u64;
             self.apply(event, &row, slot_row, call, asked, out)?;
         }
         self.row = row.recycle();
-        Ok(())
+        Ok(length)
     }
 
     fn apply(

@@ -1,4 +1,4 @@
-//! Rows of a slot as a call's result has them: many in a block, their columns as arrays in binary form.
+//! Rows of a slot as a call's result has them: many in a block, the values of each of their columns as one.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -15,6 +15,7 @@ pub(super) struct SlotRow<'a> {
     pub(super) lsn: u64,
     /// Its transaction, where that was asked for.
     pub(super) xid: Option<u32>,
+    /// What the plugin says; where it tells where that ends, also what stands behind it.
     pub(super) data: &'a [u8],
 }
 
@@ -23,6 +24,8 @@ pub(super) struct SlotRow<'a> {
 pub(super) struct Encoded {
     /// As in [`Block`].
     rows: Option<Rows>,
+    /// Values stand one behind another.
+    are_runs: bool,
     lsns: Vec<u8>,
     xids: Vec<u8>,
     data: Vec<u8>,
@@ -35,12 +38,10 @@ impl Encoded {
     /// `Decoding`: there is no such block.
     pub(super) fn of(batch: &Batch<'_>, row: usize) -> Result<Encoded> {
         let bytes = |column: usize| batch.column(column).bytes(row).unwrap_or_default().to_vec();
-        let rows = match (
-            batch.column(changes::PART).int(row),
-            batch.column(changes::BLOCK).int(row),
-        ) {
-            (Some(0), _) => None,
-            (_, Some(key)) => match Rows::of_key(key) {
+        let form = batch.column(changes::FORM).int(row);
+        let rows = match (form, batch.column(changes::BLOCK).int(row)) {
+            (Some(changes::AGAIN), _) => None,
+            (Some(changes::ARRAYS | changes::RUNS), Some(key)) => match Rows::of_key(key) {
                 Some(rows) => Some(rows),
                 None => return malformed(),
             },
@@ -48,6 +49,7 @@ impl Encoded {
         };
         Ok(Encoded {
             rows,
+            are_runs: form == Some(changes::RUNS),
             lsns: bytes(changes::LSNS),
             xids: bytes(changes::XIDS),
             data: bytes(changes::DATA),
@@ -67,6 +69,9 @@ impl Encoded {
         if self.rows.is_none() {
             return Ok(0);
         }
+        if self.are_runs {
+            return Ok(decoded(&self.lsns) / LSN as u64);
+        }
         let head = self.lsns.get(..HEAD.div_ceil(3) * 4).unwrap_or(&self.lsns);
         Ok(Elements::of(of_base64(head)?)?.left as u64)
     }
@@ -74,14 +79,13 @@ impl Encoded {
     /// The block.
     ///
     /// # Errors
-    /// `Decoding`: these are no arrays of one length.
+    /// `Decoding`: these are no values of as many rows each.
     pub(super) fn block(&self) -> Result<Block> {
-        Block::new(
-            self.rows,
-            of_base64(&self.lsns)?,
-            of_base64(&self.xids)?,
-            of_base64(&self.data)?,
-        )
+        let (lsns, data) = (of_base64(&self.lsns)?, of_base64(&self.data)?);
+        match self.are_runs {
+            true => Block::runs(self.rows, lsns, data),
+            false => Block::arrays(self.rows, lsns, of_base64(&self.xids)?, data),
+        }
     }
 }
 
@@ -90,14 +94,29 @@ impl Encoded {
 pub(super) struct Block {
     /// Which rows; `None`: those that end transactions and come first, once more.
     pub(super) rows: Option<Rows>,
-    lsns: Elements,
-    xids: Option<Elements>,
-    data: Elements,
+    values: Values,
 }
 
+#[derive(Debug)]
+enum Values {
+    Arrays {
+        lsns: Elements,
+        xids: Option<Elements>,
+        data: Elements,
+    },
+    /// One behind another; the numbers are where the next row's stand.
+    Runs {
+        lsns: (Vec<u8>, usize),
+        data: (Vec<u8>, usize),
+    },
+}
+
+/// Bytes of an LSN.
+const LSN: usize = 8;
+
 impl Block {
-    /// `xids` may be empty.
-    pub(super) fn new(rows: Option<Rows>, lsns: Vec<u8>, xids: Vec<u8>, data: Vec<u8>) -> Result<Block> {
+    /// Of arrays. `xids` may be empty.
+    pub(super) fn arrays(rows: Option<Rows>, lsns: Vec<u8>, xids: Vec<u8>, data: Vec<u8>) -> Result<Block> {
         let (lsns, data) = (Elements::of(lsns)?, Elements::of(data)?);
         let xids = match xids.is_empty() {
             true => None,
@@ -105,34 +124,87 @@ impl Block {
         };
         let same = lsns.left == data.left && xids.as_ref().is_none_or(|xids| xids.left == data.left);
         match same {
-            true => Ok(Block { rows, lsns, xids, data }),
+            true => Ok(Block {
+                rows,
+                values: Values::Arrays { lsns, xids, data },
+            }),
+            false => malformed(),
+        }
+    }
+
+    /// Of values that stand one behind another.
+    fn runs(rows: Option<Rows>, lsns: Vec<u8>, data: Vec<u8>) -> Result<Block> {
+        match lsns.len() % LSN == 0 && !lsns.is_empty() {
+            true => Ok(Block {
+                rows,
+                values: Values::Runs {
+                    lsns: (lsns, 0),
+                    data: (data, 0),
+                },
+            }),
             false => malformed(),
         }
     }
 
     /// Memory that it takes.
     pub(super) fn size(&self) -> usize {
-        self.lsns.bytes.len() + self.xids.as_ref().map_or(0, |xids| xids.bytes.len()) + self.data.bytes.len()
+        match &self.values {
+            Values::Arrays { lsns, xids, data } => {
+                lsns.bytes.len() + xids.as_ref().map_or(0, |xids| xids.bytes.len()) + data.bytes.len()
+            }
+            Values::Runs { lsns, data } => lsns.0.len() + data.0.len(),
+        }
     }
 
     /// How many rows are left.
     pub(super) fn left(&self) -> u64 {
-        self.data.left as u64
+        match &self.values {
+            Values::Arrays { data, .. } => data.left as u64,
+            Values::Runs { lsns: (lsns, at), .. } => ((lsns.len() - at) / LSN) as u64,
+        }
     }
 
-    /// Hands the next rows on, so many at most.
+    /// Hands the next rows on, so many at most. `take` says how long a row is.
     ///
     /// # Errors
-    /// `Decoding`: a row is not there. Whatever `take` returns.
-    pub(super) fn read(&mut self, most: u64, take: &mut impl FnMut(SlotRow<'_>) -> Result<()>) -> Result<()> {
+    /// `Decoding`: a row is not there, or more stands there than the rows. Whatever `take` returns.
+    pub(super) fn read(&mut self, most: u64, take: &mut impl FnMut(SlotRow<'_>) -> Result<usize>) -> Result<()> {
+        let is_end = self.rows.is_none();
         for _ in 0..most.min(self.left()) {
-            let xid = self.xids.as_mut().map(Elements::number).transpose()?;
-            take(SlotRow {
-                is_end: self.rows.is_none(),
-                lsn: u64::from_be_bytes(self.lsns.number()?),
-                xid: xid.map(u32::from_be_bytes),
-                data: self.data.next()?,
-            })?;
+            match &mut self.values {
+                Values::Arrays { lsns, xids, data } => {
+                    let xid = xids.as_mut().map(Elements::number).transpose()?;
+                    let data = data.next()?;
+                    let taken = take(SlotRow {
+                        is_end,
+                        lsn: u64::from_be_bytes(lsns.number()?),
+                        xid: xid.map(u32::from_be_bytes),
+                        data,
+                    })?;
+                    if taken != data.len() {
+                        return malformed();
+                    }
+                }
+                Values::Runs {
+                    lsns: (lsns, next),
+                    data: (data, at),
+                } => {
+                    let lsn = lsns.get(*next..).and_then(|rest| rest.first_chunk());
+                    let (Some(lsn), Some(rest)) = (lsn, data.get(*at..)) else {
+                        return malformed();
+                    };
+                    let taken = take(SlotRow {
+                        is_end,
+                        lsn: u64::from_be_bytes(*lsn),
+                        xid: None,
+                        data: rest,
+                    })?;
+                    (*next, *at) = (*next + LSN, *at + taken);
+                    if *next == lsns.len() && *at != data.len() {
+                        return malformed();
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -186,9 +258,18 @@ impl Elements {
     }
 }
 
+/// Digits of a line of base64.
+const LINE: usize = 76;
+
+/// How many bytes lines of base64 stand for, if they are such.
+fn decoded(text: &[u8]) -> u64 {
+    let digits = text.len() - text.len() / (LINE + 1);
+    let padding = text.iter().rev().take_while(|digit| **digit == b'=').count();
+    (digits / 4 * 3).saturating_sub(padding) as u64
+}
+
 /// The bytes that lines of base64 stand for.
 fn of_base64(text: &[u8]) -> Result<Vec<u8>> {
-    const LINE: usize = 76;
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     for line in text.chunks(LINE + 1) {
         let (digits, end) = line.split_at(line.len().min(LINE));
@@ -200,7 +281,7 @@ fn of_base64(text: &[u8]) -> Result<Vec<u8>> {
 }
 
 pub(super) fn malformed<T>() -> Result<T> {
-    Err(ErrorKind::Decoding("the rows of the slot are not in the arrays that were asked for".into()).into())
+    Err(ErrorKind::Decoding("the rows of the slot are not in the form that was asked for".into()).into())
 }
 
 #[cfg(test)]
@@ -233,13 +314,13 @@ pub(super) mod tests {
 
     /// What is read of a block, some rows at a time.
     fn read([lsns, xids, data]: [Vec<u8>; 3], most: u64) -> Result<Vec<Seen>> {
-        let mut block = Block::new(Some(Rows::From(0)), lsns, xids, data)?;
+        let mut block = Block::arrays(Some(Rows::From(0)), lsns, xids, data)?;
         let mut rows = Vec::new();
         while block.left() > 0 {
             block.read(most, &mut |row| {
                 assert!(!row.is_end);
                 rows.push((row.lsn, row.xid, row.data.to_vec()));
-                Ok(())
+                Ok(row.data.len())
             })?;
         }
         Ok(rows)
@@ -249,6 +330,7 @@ pub(super) mod tests {
     fn base64_comes_in_lines() {
         for length in [0, 1, 2, 3, 56, 57, 58, 113, 114, 115, 1_000] {
             let bytes: Vec<u8> = (0..length).map(|byte: u32| (byte * 7) as u8).collect();
+            assert_eq!(decoded(&lines(&bytes)), u64::from(length), "{length}");
             assert_eq!(of_base64(&lines(&bytes)).ok(), Some(bytes), "{length}");
         }
         let long = "A".repeat(80);
@@ -269,6 +351,7 @@ pub(super) mod tests {
             let elements = vec![&[7u8; 8][..]; count];
             let encoded = |rows| Encoded {
                 rows,
+                are_runs: false,
                 lsns: lines(&array(&elements)),
                 xids: Vec::new(),
                 data: lines(&array(&elements)),
@@ -279,6 +362,13 @@ pub(super) mod tests {
             let mut damaged = encoded(Some(Rows::From(0)));
             damaged.lsns.truncate(23);
             assert!(damaged.count().is_err() && damaged.block().is_err());
+            let runs = Encoded {
+                are_runs: true,
+                lsns: lines(&vec![7; LSN * count]),
+                ..encoded(Some(Rows::From(0)))
+            };
+            assert_eq!(runs.count().ok(), Some(count as u64));
+            assert_eq!(runs.block().unwrap().left(), count as u64);
         }
     }
 
@@ -314,6 +404,42 @@ pub(super) mod tests {
         let mut other = parts(&[]);
         other[2][20..24].copy_from_slice(&(-1i32).to_be_bytes());
         assert!(read(other, 2).is_err());
+    }
+
+    /// What is read of rows one behind another, whose first byte says how long they are.
+    fn read_runs(lsns: &[u64], data: &[u8], most: u64) -> Result<Vec<(u64, Vec<u8>)>> {
+        let lsns = lsns.iter().flat_map(|lsn| lsn.to_be_bytes()).collect();
+        let mut block = Block::runs(Some(Rows::From(0)), lsns, data.to_vec())?;
+        let mut rows = Vec::new();
+        while block.left() > 0 {
+            block.read(most, &mut |row| {
+                let row_end = row.data.first().map_or(1, |length| usize::from(*length));
+                let Some(data) = row.data.get(..row_end) else {
+                    return malformed();
+                };
+                rows.push((row.lsn, data.to_vec()));
+                Ok(row_end)
+            })?;
+        }
+        Ok(rows)
+    }
+
+    #[test]
+    fn rows_that_tell_their_end_stand_one_behind_another() {
+        for most in [1, 2, 3] {
+            let rows = vec![(5, vec![1]), (6, vec![3, 0, 9]), (u64::MAX, vec![2, 7])];
+            assert_eq!(read_runs(&[5, 6, u64::MAX], &[1, 3, 0, 9, 2, 7], most).ok(), Some(rows));
+        }
+        // A row less, a row more, none, and one that goes on behind the end.
+        for (lsns, data) in [
+            (&[5, 6][..], &[1u8, 3, 0, 9, 2, 7][..]),
+            (&[5, 6, 7, 8], &[1, 3, 0, 9, 2, 7]),
+            (&[], &[]),
+            (&[5, 6, 7], &[1, 3, 0, 9, 3, 7]),
+        ] {
+            assert!(read_runs(lsns, data, 2).is_err(), "{data:?}");
+        }
+        assert!(Block::runs(None, vec![0; 7], vec![1]).is_err());
     }
 
     #[test]

@@ -8,9 +8,18 @@ use serde::Deserialize;
 use crate::catalog::change::ChangeKind;
 use crate::catalog::statement::{Word, Words};
 use crate::error::{ErrorKind, Result};
+use crate::log::decoding::binary::Form;
 use crate::log::decoding::plugin::{Cell, Datum};
 use crate::log::decoding::tables::Identity;
 use crate::log::decoding::test_decoding::{push_undoubled, unquoted};
+
+/// A column of the table, where rows do not name theirs.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    pub(super) name: Box<[u8]>,
+    /// The binary form of its type.
+    pub(super) form: Option<Form>,
+}
 
 /// A row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,12 +78,15 @@ impl Object {
 }
 
 impl Record {
-    /// Reads a row; `names` are the columns' names where the row has none.
-    pub(super) fn read(cells: &[Cell<'_>], names: &[Box<[u8]>]) -> Result<Self> {
+    /// Reads a row; `columns` are those of the table where the row does not name them.
+    pub(super) fn read(cells: &[Cell<'_>], columns: &[Column]) -> Result<Self> {
         let mut record = Record::default();
         for (number, cell) in cells.iter().enumerate() {
             let name = match cell.name {
-                b"" => names.get(number).map(|name| name.to_vec()).unwrap_or_default(),
+                b"" => columns
+                    .get(number)
+                    .map(|column| column.name.to_vec())
+                    .unwrap_or_default(),
                 name => unquoted(name),
             };
             let text = match cell.datum {
@@ -84,6 +96,17 @@ impl Record {
                     push_undoubled(text, b'\'', &mut plain);
                     plain
                 }
+                // When it was.
+                Datum::Binary(bytes) => match columns.get(number).and_then(|column| column.form) {
+                    Some(form @ (Form::Text | Form::VersionedText)) => {
+                        let text = form.text(bytes).map_err(|error| {
+                            let name = String::from_utf8_lossy(&name);
+                            ErrorKind::Decoding(format!("column {name} of the table of DDL statements: {error}"))
+                        });
+                        text?.to_vec()
+                    }
+                    _ => continue,
+                },
                 _ => continue,
             };
             let text = String::from_utf8_lossy(&text).into_owned();

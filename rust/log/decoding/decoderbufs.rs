@@ -36,8 +36,9 @@ impl Plugin for Decoderbufs {
         "decoderbufs"
     }
 
-    fn read<'a>(&mut self, data: &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>> {
+    fn next<'a>(&mut self, data: &mut &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>> {
         row.clear();
+        let data = std::mem::take(data);
         let form = form(data).map(|told| told.or(self.form));
         let Some(form) = form else {
             return malformed(format!("not a message of decoderbufs: {}", shortened(data)));
@@ -63,6 +64,7 @@ impl Plugin for Decoderbufs {
             options: Vec::new(),
             binary: true,
             says_xid: false,
+            says_end: false,
             // Transaction, time and operation alone, and the operation is that of an end.
             with_ends: Some(
                 r"octet_length(data) <= 24 AND substring(data FROM octet_length(data) - 1) IN ('\x2004'::bytea, '\x2804'::bytea)",

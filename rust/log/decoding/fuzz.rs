@@ -6,11 +6,13 @@ use crate::catalog::ColumnType;
 use crate::catalog::fuzz::STATEMENT_WORDS;
 use crate::catalog::statement::Words;
 use crate::fuzz::Target;
-use crate::log::decoding::ddl_table::{Record, split};
+use crate::log::decoding::binary::Form;
+use crate::log::decoding::binary::tests::{SENT, bytes};
+use crate::log::decoding::ddl_table::{Column, Record, split};
 use crate::log::decoding::plugin::{AnyPlugin, Cell, Datum, Event, Old, Plugin, Row, TableRef};
 use crate::log::decoding::test_decoding::{push_undoubled, split_name, unquoted};
 use crate::log::decoding::values::put;
-use crate::row::value::ValueBuffer;
+use crate::row::value::{Value, ValueBuffer};
 
 pub(crate) const TARGETS: &[Target] = &[
     Target {
@@ -97,6 +99,40 @@ pub(crate) const TARGETS: &[Target] = &[
         ..Target::USUAL
     },
     Target {
+        name: "value in binary form",
+        files: &["log/decoding/binary.rs"],
+        corpus: || {
+            let input = |(number, sent, _): &(u32, &str, &str)| [&number.to_be_bytes()[..], &bytes(sent)].concat();
+            SENT.iter().map(input).collect()
+        },
+        words: &["\0\0", "\x01", "@", "'\x0f"],
+        read: |input| {
+            let Some((number, sent)) = input.split_first_chunk() else {
+                return false;
+            };
+            let Some(form) = Form::of_type(u32::from_be_bytes(*number)) else {
+                return false;
+            };
+            let mut values = ValueBuffer::default();
+            let image = values.begin(1);
+            if form.put(&mut values, image, 0, sent).is_err() {
+                return false;
+            }
+            match values.get(image, 0) {
+                Value::Int(value) => assert!(value.to_be_bytes().ends_with(&sent[1..])),
+                Value::Number(text) | Value::Date(text) | Value::Time(text) | Value::Timestamp(text) => {
+                    assert!(text.is_ascii() && !text.is_empty());
+                }
+                Value::Text(text) => assert!(form == Form::Uuid || sent.ends_with(text)),
+                other => assert_eq!(other, Value::Bytes(sent)),
+            }
+            true
+        },
+        // A number may have 131,072 digits in front of its point.
+        bytes: 512 << 10,
+        ..Target::USUAL
+    },
+    Target {
         name: "names as plugins write them",
         files: &["log/decoding/test_decoding.rs"],
         corpus: || {
@@ -171,12 +207,21 @@ pub(crate) const TARGETS: &[Target] = &[
             bytes
                 .iter()
                 .for_each(|&byte| doubled.extend(if byte == b'\'' { vec![b'\''; 2] } else { vec![byte] }));
-            let names = [Box::from(*b"tg_tag"), Box::from(*b"obj")];
+            let columns = ["tg_tag", "obj"].map(|name| Column {
+                name: name.as_bytes().into(),
+                form: Form::of_type(25),
+            });
             let cells = [
                 cell(b"", Datum::Doubled(b"ALTER TABLE")),
                 cell(b"", Datum::Doubled(&doubled)),
             ];
-            assert_eq!(Record::read(&cells, &names).unwrap(), record);
+            assert_eq!(Record::read(&cells, &columns).unwrap(), record);
+            // And of one in binary form.
+            let cells = [
+                cell(b"", Datum::Binary(b"ALTER TABLE")),
+                cell(b"", Datum::Binary(bytes)),
+            ];
+            assert_eq!(Record::read(&cells, &columns).unwrap(), record);
             record.objects.is_some()
         },
         // A column is some words, and each is a value of JSON.
@@ -231,7 +276,7 @@ pub(crate) const TARGETS: &[Target] = &[
 /// Reads a row by a plugin that has read none before; `false` if it is none.
 fn with(bytes: &[u8], plugin: &str, check: impl FnOnce(&Event<'_>, &Row<'_>)) -> bool {
     let mut row = Row::default();
-    match AnyPlugin::of_name(plugin).unwrap().read(bytes, &mut row) {
+    match AnyPlugin::of_name(plugin, false).unwrap().read(bytes, &mut row) {
         Ok(event) => {
             check(&event, &row);
             true
@@ -331,7 +376,7 @@ fn tuple(mark: u8, cells: &[Cell<'_>], out: &mut Vec<u8>) {
             Datum::Null => (b'n', None),
             Datum::Unchanged => (b'u', None),
             Datum::Text(text) => (b't', Some(text)),
-            Datum::Bytes(bytes) => (b'b', Some(bytes)),
+            Datum::Binary(bytes) => (b'b', Some(bytes)),
             other => panic!("{other:?}"),
         };
         out.push(mark);
@@ -435,7 +480,7 @@ fn value(input: &[u8]) -> bool {
     };
     let mut values = ValueBuffer::default();
     let image = values.begin(1);
-    let mut put = |datum| put(&mut values, image, 0, &kind_of, datum).is_ok();
+    let mut put = |datum| put(&mut values, image, 0, (&kind_of, None), datum).is_ok();
     let number = text.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes));
     put(Datum::Int(number));
     put(Datum::Float(f64::from_bits(number as u64)));

@@ -2,6 +2,7 @@
 
 use crate::catalog::Table;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::decoding::binary::Form;
 use crate::log::decoding::plugin::{Cell, Datum, Old, Row};
 use crate::log::decoding::shapes::Shape;
 use crate::log::decoding::test_decoding::unquoted;
@@ -30,6 +31,8 @@ struct Place {
     plain: Box<[u8]>,
     /// The name of its type, where the log says it.
     kind: Box<[u8]>,
+    /// The binary form of its type, where that is known.
+    form: Option<Form>,
     /// The column in the shape, if it is wanted there.
     column: Option<usize>,
     in_identity: bool,
@@ -43,6 +46,7 @@ pub(super) type Images = (Option<Image>, Option<Image>);
 pub(super) struct Described<'a> {
     pub(super) name: &'a [u8],
     pub(super) kind: &'a [u8],
+    pub(super) form: Option<Form>,
     pub(super) in_identity: bool,
 }
 
@@ -60,6 +64,9 @@ impl Layout {
                 plain: name.into(),
                 name: described.name.into(),
                 kind: described.kind.into(),
+                form: described
+                    .form
+                    .filter(|form| column.is_some_and(|column| form.fits(&shape.table.columns[column].kind))),
                 column: column.filter(|&column| shape.wants(column)),
                 in_identity,
             }
@@ -71,6 +78,12 @@ impl Layout {
             is_full,
             identity,
         }
+    }
+
+    /// Whether what is wanted of a row can be read in binary form.
+    pub(super) fn has_forms(&self) -> bool {
+        let mut wanted = self.columns.iter().filter(|place| place.column.is_some());
+        wanted.all(|place| place.form.is_some())
     }
 
     /// Whether a new row has exactly these columns, in this order, with these types.
@@ -148,7 +161,7 @@ impl Filling<'_> {
                 (Datum::Unchanged, Some(before)) if is_known(values.get(before, column)) => {
                     values.share(before, image, column);
                 }
-                (datum, _) => self.put(values, image, column, datum)?,
+                (datum, _) => self.put(values, image, column, place.form, datum)?,
             }
         }
         Ok(image)
@@ -177,7 +190,7 @@ impl Filling<'_> {
                     from = at + 1;
                     // Where only the identity is logged NULL says nothing.
                     if let Some(column) = place.column.filter(|_| is_whole || cell.datum != Datum::Null) {
-                        self.put(values, image, column, cell.datum)?;
+                        self.put(values, image, column, place.form, cell.datum)?;
                     }
                 }
             }
@@ -195,7 +208,7 @@ impl Filling<'_> {
                 }
                 for (place, cell) in self.layout.columns.iter().zip(cells) {
                     if let Some(column) = place.column.filter(|_| is_whole || place.in_identity) {
-                        self.put(values, image, column, cell.datum)?;
+                        self.put(values, image, column, place.form, cell.datum)?;
                     }
                 }
             }
@@ -228,9 +241,16 @@ impl Filling<'_> {
         }
     }
 
-    fn put(&self, values: &mut ValueBuffer, image: Image, column: usize, datum: Datum<'_>) -> Result<()> {
+    fn put(
+        &self,
+        values: &mut ValueBuffer,
+        image: Image,
+        column: usize,
+        form: Option<Form>,
+        datum: Datum<'_>,
+    ) -> Result<()> {
         let described = &self.shape.table.columns[column];
-        put(values, image, column, &described.kind, datum).map_err(|error| {
+        put(values, image, column, (&described.kind, form), datum).map_err(|error| {
             let text = format!("column '{}': {error}", described.name);
             Error::from(ErrorKind::Decoding(text)).on(&self.shape.table.name)
         })

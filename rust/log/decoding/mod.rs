@@ -5,6 +5,7 @@
 //! same events.
 
 mod assembly;
+mod binary;
 mod block;
 pub mod confirm;
 pub mod control;

@@ -24,7 +24,7 @@ impl Order {
     ///
     /// # Errors
     /// `Decoding`: a row is missing, or another one is in its place. Whatever `take` returns.
-    pub(super) fn take(&mut self, mut block: Block, take: &mut impl FnMut(SlotRow<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn take(&mut self, mut block: Block, take: &mut impl FnMut(SlotRow<'_>) -> Result<usize>) -> Result<()> {
         match block.rows {
             None => block.read(u64::MAX, take),
             Some(Rows::From(first)) => {
@@ -50,7 +50,7 @@ impl Order {
     ///
     /// # Errors
     /// As for [`Order::take`].
-    pub(super) fn finish(&mut self, take: &mut impl FnMut(SlotRow<'_>) -> Result<()>) -> Result<()> {
+    pub(super) fn finish(&mut self, take: &mut impl FnMut(SlotRow<'_>) -> Result<usize>) -> Result<()> {
         self.read_waiting(u64::MAX, take)
     }
 
@@ -59,7 +59,7 @@ impl Order {
         self.waiting.as_ref().map_or(0, Block::size)
     }
 
-    fn read_waiting(&mut self, most: u64, take: &mut impl FnMut(SlotRow<'_>) -> Result<()>) -> Result<()> {
+    fn read_waiting(&mut self, most: u64, take: &mut impl FnMut(SlotRow<'_>) -> Result<usize>) -> Result<()> {
         let Some(block) = &mut self.waiting else { return Ok(()) };
         self.next += most.min(block.left());
         block.read(most, take)?;
@@ -89,7 +89,7 @@ mod tests {
     fn block(rows: Option<Rows>, numbers: &[u64]) -> Block {
         let bytes: Vec<[u8; 8]> = numbers.iter().map(|number| number.to_be_bytes()).collect();
         let bytes: Vec<&[u8]> = bytes.iter().map(|bytes| &bytes[..]).collect();
-        Block::new(rows, array(&bytes), Vec::new(), array(&bytes)).unwrap()
+        Block::arrays(rows, array(&bytes), Vec::new(), array(&bytes)).unwrap()
     }
 
     /// The blocks of a call for so many rows, some of them large.
@@ -116,7 +116,7 @@ mod tests {
         let mut read = Vec::new();
         let mut take = |row: SlotRow<'_>| {
             read.push(row.lsn);
-            Ok(())
+            Ok(row.data.len())
         };
         order.take(block(None, &[0]), &mut take)?;
         for (rows, numbers) in blocks {

@@ -9,7 +9,10 @@ use crate::log::decoding::plugin::{
 
 /// The plugin that every PostgreSQL has since version 10.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Pgoutput;
+pub struct Pgoutput {
+    /// Values come in binary form, where their type has one (since version 14).
+    pub is_binary: bool,
+}
 
 /// Microseconds from 1970-01-01 to 2000-01-01, where the server's times begin.
 pub const SERVER_EPOCH_MICROS: i64 = 946_684_800_000_000;
@@ -19,25 +22,28 @@ impl Plugin for Pgoutput {
         "pgoutput"
     }
 
-    fn read<'a>(&mut self, data: &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>> {
+    fn next<'a>(&mut self, data: &mut &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>> {
         row.clear();
         let mut bytes = Bytes(data);
         match event(&mut bytes, row) {
-            Some(event) if bytes.0.is_empty() => Ok(event),
-            Some(_) => malformed(format!(
-                "a pgoutput message goes on for {} bytes behind its end: {}",
-                bytes.0.len(),
-                shortened(data)
-            )),
+            Some(event) => {
+                *data = bytes.0;
+                Ok(event)
+            }
             None => malformed(format!("not a pgoutput message: {}", shortened(data))),
         }
     }
 
     fn call<'p>(&self, publications: &'p str) -> PluginCall<'p> {
+        let mut options = vec![("proto_version", "1"), ("publication_names", publications)];
+        if self.is_binary {
+            options.push(("binary", "true"));
+        }
         PluginCall {
-            options: vec![("proto_version", "1"), ("publication_names", publications)],
+            options,
             binary: true,
             says_xid: true,
+            says_end: true,
             with_ends: None,
         }
     }
@@ -149,7 +155,7 @@ fn tuple<'a>(bytes: &mut Bytes<'a>, cells: &mut Vec<Cell<'a>>) -> Option<()> {
             b'n' => Datum::Null,
             b'u' => Datum::Unchanged,
             b't' => Datum::Text(bytes.counted()?),
-            b'b' => Datum::Bytes(bytes.counted()?),
+            b'b' => Datum::Binary(bytes.counted()?),
             _ => return None,
         };
         cells.push(Cell {

@@ -12,11 +12,30 @@ pub trait Plugin: Send {
     /// Its name, as the server knows it.
     fn name(&self) -> &'static str;
 
-    /// Reads a row of the slot. `row` is memory to work in; of an event that has columns it has them afterwards.
+    /// Reads the row of the slot that `data` begins with, and moves `data` behind it; where rows do not tell their end, `data`
+    /// is one. `row` is memory to work in; of an event that has columns it has them afterwards.
     ///
     /// # Errors
     /// `Decoding`: the row does not follow the plugin's format. Nothing of the kind is ever passed over.
-    fn read<'a>(&mut self, data: &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>>;
+    fn next<'a>(&mut self, data: &mut &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>>;
+
+    /// Reads a row of the slot that stands alone.
+    ///
+    /// # Errors
+    /// As for [`Plugin::next`]; something stands behind it.
+    fn read<'a>(&mut self, data: &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>> {
+        let mut rest = data;
+        let event = self.next(&mut rest, row)?;
+        match rest.is_empty() {
+            true => Ok(event),
+            false => malformed(format!(
+                "a {} message goes on for {} bytes behind its end: {}",
+                self.name(),
+                rest.len(),
+                shortened(data)
+            )),
+        }
+    }
 
     /// How it is called, where the rows of these publications are wanted.
     fn call<'p>(&self, publications: &'p str) -> PluginCall<'p>;
@@ -34,10 +53,10 @@ pub enum AnyPlugin {
 }
 
 impl AnyPlugin {
-    /// The plugin of a name; `None` for one that cannot be read.
-    pub fn of_name(name: &str) -> Option<Self> {
+    /// The plugin of a name; `None` for one that cannot be read. With `is_binary` it gives values in binary form, if it can.
+    pub fn of_name(name: &str, is_binary: bool) -> Option<Self> {
         Some(match name {
-            "pgoutput" => AnyPlugin::Pgoutput(Pgoutput),
+            "pgoutput" => AnyPlugin::Pgoutput(Pgoutput { is_binary }),
             "test_decoding" => AnyPlugin::TestDecoding(TestDecoding),
             "decoderbufs" => AnyPlugin::Decoderbufs(Decoderbufs::default()),
             _ => return None,
@@ -54,11 +73,11 @@ impl Plugin for AnyPlugin {
         }
     }
 
-    fn read<'a>(&mut self, data: &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>> {
+    fn next<'a>(&mut self, data: &mut &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>> {
         match self {
-            AnyPlugin::Pgoutput(plugin) => plugin.read(data, row),
-            AnyPlugin::TestDecoding(plugin) => plugin.read(data, row),
-            AnyPlugin::Decoderbufs(plugin) => plugin.read(data, row),
+            AnyPlugin::Pgoutput(plugin) => plugin.next(data, row),
+            AnyPlugin::TestDecoding(plugin) => plugin.next(data, row),
+            AnyPlugin::Decoderbufs(plugin) => plugin.next(data, row),
         }
     }
 
@@ -184,8 +203,10 @@ pub enum Datum<'a> {
     Text(&'a [u8]),
     /// The same, with quotes doubled.
     Doubled(&'a [u8]),
-    /// Bytes that are no text: those of a binary column, or of a type's binary form.
+    /// Bytes that are no text: those of a binary column.
     Bytes(&'a [u8]),
+    /// What the type's send function makes of it.
+    Binary(&'a [u8]),
     /// An integer; of a date days, of a time microseconds since midnight, of a timestamp microseconds, since the epoch.
     Int(i64),
     /// A floating-point number.

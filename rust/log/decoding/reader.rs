@@ -61,6 +61,8 @@ pub struct SlotReader {
     status: SlotStatus,
     /// Failures of the session since something new came last.
     failures: u32,
+    /// Values come in binary form, where the plugin can give them so and every table can be read in it.
+    is_binary: bool,
     /// How many times as long as others a call may take: the server decodes a transaction whole before it gives any of it.
     patience: u32,
     /// Commits returned that are not yet known to be visible.
@@ -138,6 +140,7 @@ impl SlotReader {
             slot_looked: Some(Instant::now()),
             status,
             failures: 0,
+            is_binary: control.statements.gives_binary(),
             patience: 1,
             noted: HashSet::new(),
             noted_limit: NOTED_LIMIT,
@@ -162,10 +165,11 @@ impl SlotReader {
             &self.settings,
             &mut self.control,
             from,
-            self.patience,
+            (self.patience, self.is_binary),
         );
         self.session = Some(opened.map_err(|error| error.doing("opening the slot"))?);
         self.assembly.restart();
+        self.assembly.tables.expect_binary(self.is_binary);
         self.read_to = 0;
         Ok(())
     }
@@ -185,10 +189,17 @@ impl SlotReader {
         }
         match session.next() {
             Said::Call(made) => self.called(made).map_err(Failure::Reader)?,
-            Said::Rows(block) => self.take(Some(block)).map_err(Failure::Reader)?,
+            Said::Rows(block) => {
+                let taken = self.take(Some(block));
+                return self.taken(taken);
+            }
             Said::Ended { is_full } => {
-                self.take(None).map_err(Failure::Reader)?;
-                self.end_call(is_full);
+                let taken = self.take(None);
+                let is_whole = taken.is_ok();
+                self.taken(taken)?;
+                if is_whole {
+                    self.end_call(is_full);
+                }
             }
             Said::Failed(error) => return Err(Failure::Session(error.doing("reading the slot"))),
         }
@@ -235,6 +246,22 @@ impl SlotReader {
         // Before it is read: the block that waits for the next one must not keep that from coming.
         session.give_back(block.size());
         self.order.take(block.block()?, &mut take)
+    }
+
+    /// Rows were taken, or could not be. Where that is for a table whose values are not known in binary form, everything
+    /// behind the position is read as texts.
+    fn taken(&mut self, taken: Result<()>) -> std::result::Result<Step, Failure> {
+        match taken {
+            Err(error) if self.is_binary && self.assembly.tables.lacks_form() => {
+                log::info!("the slot's values are read as texts: {error}");
+                self.is_binary = false;
+                self.session = None;
+                self.is_reading = false;
+                Ok(Step::Made)
+            }
+            Err(error) => Err(Failure::Reader(error)),
+            Ok(()) => Ok(Step::Made),
+        }
     }
 
     /// What is looked at beside the rows, now and then.

@@ -47,18 +47,19 @@ pub fn copy_name(slot: &str) -> String {
 }
 
 /// Opens a session whose copy of the slot begins at a place, or where the durable slot stands if that is later; and what
-/// reads the slot's plugin. Its calls may take `patience` times as long as others.
+/// reads the slot's plugin. Its calls may take `patience` times as long as others. With `is_binary`, values come in binary
+/// form if the plugin can give them so.
 pub(super) fn open(
     connect: &Connect,
     dialect: &dyn Slots,
     settings: &SlotSettings,
     control: &mut Control,
     from: Lsn,
-    patience: u32,
+    (patience, is_binary): (u32, bool),
 ) -> Result<(Fetching, AnyPlugin)> {
     let status = check_durable(control, &settings.slot, from)?;
     let name = status.plugin.unwrap_or_default();
-    let plugin = AnyPlugin::of_name(&name).ok_or_else(|| {
+    let plugin = AnyPlugin::of_name(&name, is_binary).ok_or_else(|| {
         let text = format!(
             "slot '{}' has output plugin '{name}', which cannot be read",
             settings.slot
@@ -93,7 +94,7 @@ pub(super) fn open(
         }
         dialect.push_name(publication, &mut publications);
     }
-    Ok((opening.fetch(name, publications)?, plugin))
+    Ok((opening.fetch((name, is_binary), publications)?, plugin))
 }
 
 /// A connection that is to become a reading session.
@@ -135,7 +136,7 @@ impl Opening<'_> {
     }
 
     /// Leaves the connection to the thread that fetches.
-    fn fetch(self, plugin: String, publications: String) -> Result<Fetching> {
+    fn fetch(self, (plugin, is_binary): (String, bool), publications: String) -> Result<Fetching> {
         let Opening {
             connection,
             statements,
@@ -144,7 +145,7 @@ impl Opening<'_> {
         } = self;
         let end = statements.log_end();
         let call = move |limit| {
-            let plugin = AnyPlugin::of_name(&plugin);
+            let plugin = AnyPlugin::of_name(&plugin, is_binary);
             let call = plugin.as_ref().map(|plugin| plugin.call(&publications));
             statements.changes(&copy, limit, &call.unwrap_or_default())
         };

@@ -17,6 +17,7 @@ use crate::dialect::slots::Relation as Sought;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::OnFault;
 use crate::log::captured::{CapturedTable, Selection};
+use crate::log::decoding::ddl_table;
 use crate::log::decoding::layout::Layout;
 use crate::log::decoding::plugin::{Relation, TableRef};
 use crate::log::decoding::session::SlotSettings;
@@ -50,7 +51,11 @@ pub(super) struct Tables {
     /// The table of DDL statements: whatever has its name.
     ddl: Option<Name>,
     /// Its columns, where the log has described them.
-    ddl_columns: Vec<Box<[u8]>>,
+    ddl_columns: Vec<ddl_table::Column>,
+    /// Values come in binary form.
+    is_binary: bool,
+    /// They did, and a table has values that cannot be read in it.
+    lacks_form: bool,
     /// What becomes of rows of which it cannot be told whose they are.
     on_mismatch: OnFault,
     /// How many were left out.
@@ -100,6 +105,8 @@ impl Tables {
             exclusive: settings.exclusive,
             ddl: ddl.map(|table| (table.schema.as_bytes().into(), table.name.as_bytes().into())),
             ddl_columns: Vec::new(),
+            is_binary: false,
+            lacks_form: false,
             on_mismatch: settings.on_mismatch,
             left_out: 0,
             warned: HashSet::new(),
@@ -109,6 +116,17 @@ impl Tables {
         tables.refresh(asked)?;
         tables.warn_of_gone(partitions);
         Ok(tables)
+    }
+
+    /// Whether values come in binary form from here on. Only a table's description says what can be read in it, and comes
+    /// before its rows in each session.
+    pub(super) fn expect_binary(&mut self, is_binary: bool) {
+        self.is_binary = is_binary;
+    }
+
+    /// Whether a table was described whose rows must be read as texts.
+    pub(super) fn lacks_form(&self) -> bool {
+        self.lacks_form
     }
 
     /// The captured table's number in places.
@@ -136,7 +154,7 @@ impl Tables {
     }
 
     /// The columns of the table of DDL statements, where the log has described them.
-    pub(super) fn ddl_columns(&self) -> &[Box<[u8]>] {
+    pub(super) fn ddl_columns(&self) -> &[ddl_table::Column] {
         &self.ddl_columns
     }
 

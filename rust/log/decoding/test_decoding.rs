@@ -25,8 +25,9 @@ impl Plugin for TestDecoding {
         "test_decoding"
     }
 
-    fn read<'a>(&mut self, data: &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>> {
+    fn next<'a>(&mut self, data: &mut &'a [u8], row: &mut Row<'a>) -> Result<Event<'a>> {
         row.clear();
+        let data = std::mem::take(data);
         let mut text = Text(data);
         match event(&mut text, row) {
             Some(event) if text.0.is_empty() => Ok(event),
@@ -47,6 +48,7 @@ impl Plugin for TestDecoding {
             ],
             binary: false,
             says_xid: true,
+            says_end: false,
             with_ends: Some("data LIKE 'COMMIT%'"),
         }
     }

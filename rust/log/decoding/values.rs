@@ -3,11 +3,12 @@
 use std::io::Write;
 
 use crate::catalog::ColumnType;
+use crate::log::decoding::binary::Form;
 use crate::log::decoding::plugin::Datum;
 use crate::log::decoding::test_decoding::push_undoubled;
 use crate::row::value::{Image, Value, ValueBuffer};
 
-/// Puts a value into an image.
+/// Puts a value into an image. `form` is the binary one of its type, where that is known.
 ///
 /// # Errors
 /// What of it is not as the column's type has it.
@@ -15,7 +16,7 @@ pub(super) fn put(
     values: &mut ValueBuffer,
     image: Image,
     column: usize,
-    kind: &ColumnType,
+    (kind, form): (&ColumnType, Option<Form>),
     datum: Datum<'_>,
 ) -> Result<(), &'static str> {
     let value = match datum {
@@ -28,6 +29,10 @@ pub(super) fn put(
             }
             values.set_text(image, column, |out| push_undoubled(text, b'\'', out));
             return Ok(());
+        }
+        Datum::Binary(bytes) => {
+            let form = form.ok_or("the binary form of its type is not known")?;
+            return form.put(values, image, column, bytes);
         }
         Datum::Bytes(bytes) => match kind {
             ColumnType::Binary { .. } => Value::Bytes(bytes),
@@ -87,7 +92,7 @@ fn of_typed<'w>(kind: &ColumnType, datum: Datum<'_>, words: &'w mut Words) -> Re
         (ColumnType::Boolean, Datum::Bool(value)) => Value::Int(value.into()),
         (_, Datum::Bool(value)) => Value::Text(if value { b"t" } else { b"f" }),
         (ColumnType::Date, Datum::Int(days)) => {
-            let (year, month, day) = civil(days)?;
+            let (year, month, day) = shown_day(days)?;
             Value::Date(words.write(format_args!("{year:04}-{month:02}-{day:02}"))?)
         }
         (ColumnType::Time { .. }, Datum::Int(micros)) if (0..DAY).contains(&micros) => {
@@ -99,7 +104,7 @@ fn of_typed<'w>(kind: &ColumnType, datum: Datum<'_>, words: &'w mut Words) -> Re
             ColumnType::Timestamp { .. } | ColumnType::TimestampZoned { .. } | ColumnType::TimestampLocal { .. },
             Datum::Int(micros),
         ) => {
-            let (year, month, day) = civil(micros.div_euclid(DAY))?;
+            let (year, month, day) = shown_day(micros.div_euclid(DAY))?;
             let of_day = micros.rem_euclid(DAY);
             let (second, micros) = (of_day / 1_000_000, of_day % 1_000_000);
             let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
@@ -131,13 +136,18 @@ fn number<'w>(kind: &ColumnType, words: &'w [u8]) -> Value<'w> {
     }
 }
 
-/// Year, month and day of a day since 1970-01-01 (H. Hinnant, "civil_from_days"), of the years 1 to 9999.
-fn civil(days: i64) -> Result<(i64, i64, i64), &'static str> {
+/// Year, month and day of a day since 1970-01-01, of the years 1 to 9999.
+fn shown_day(days: i64) -> Result<(i64, i64, i64), &'static str> {
     const FIRST: i64 = -719_162;
     const LAST: i64 = 2_932_896;
     if !(FIRST..=LAST).contains(&days) {
         return Err("a date is not of the years 0001 to 9999");
     }
+    Ok(civil(days))
+}
+
+/// Year, month and day of a day since 1970-01-01 (H. Hinnant, "civil_from_days"); the year before 1 is 0.
+pub(super) fn civil(days: i64) -> (i64, i64, i64) {
     let since = days + 719_468;
     let (era, day_of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -145,7 +155,7 @@ fn civil(days: i64) -> Result<(i64, i64, i64), &'static str> {
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
-    Ok((era * 400 + year_of_era + i64::from(month <= 2), month, day))
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]
@@ -155,7 +165,7 @@ mod tests {
     fn value(kind: ColumnType, datum: Datum<'_>) -> String {
         let mut values = ValueBuffer::default();
         let image = values.begin(1);
-        match put(&mut values, image, 0, &kind, datum) {
+        match put(&mut values, image, 0, (&kind, None), datum) {
             Ok(()) => match values.get(image, 0) {
                 Value::Number(text)
                 | Value::Text(text)

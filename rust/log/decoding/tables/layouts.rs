@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use crate::catalog::Table;
 use crate::error::{ErrorKind, Result};
+use crate::log::decoding::binary::Form;
+use crate::log::decoding::ddl_table;
 use crate::log::decoding::layout::{Described, Layout};
 use crate::log::decoding::plugin::{Cell, Relation, RelationColumn, Row, TableRef};
 use crate::log::decoding::shapes::{Dictionary, Shapes};
@@ -59,9 +61,14 @@ impl Tables {
         let number = u64::from(relation.number);
         let is_ddl = |(schema, name): &Name| **schema == *relation.schema && **name == *relation.name;
         if self.ddl.as_ref().is_some_and(is_ddl) {
-            self.ddl_columns = columns.iter().map(|column| column.name.into()).collect();
+            let described = columns.iter().map(|column| ddl_table::Column {
+                name: column.name.into(),
+                form: Form::of_type(column.kind),
+            });
+            self.ddl_columns = described.collect();
+            let has_forms = self.ddl_columns.iter().all(|column| column.form.is_some());
             self.layouts.insert(key.into(), Entry::Ddl);
-            return Ok(());
+            return self.check_forms(has_forms, relation);
         }
         let ours = self.ours(number, lsn, Some((relation, &names)), asked);
         let table = match self.doubted(&key, ours)? {
@@ -82,6 +89,7 @@ impl Tables {
             .map(|column| Described {
                 name: column.name,
                 kind: b"",
+                form: Form::of_type(column.kind),
                 in_identity: column.in_identity,
             })
             .collect();
@@ -91,6 +99,7 @@ impl Tables {
             &columns,
             is_full,
         );
+        let has_forms = layout.has_forms();
         let slot = Slot {
             number,
             described: described.into(),
@@ -98,7 +107,21 @@ impl Tables {
             table,
         };
         self.layouts.insert(key.into(), Entry::Ours(slot));
-        Ok(())
+        self.check_forms(has_forms, relation)
+    }
+
+    /// Refuses a table whose rows cannot be read where values come in binary form.
+    fn check_forms(&mut self, has_forms: bool, relation: &Relation<'_>) -> Result<()> {
+        if !self.is_binary || has_forms {
+            return Ok(());
+        }
+        self.lacks_form = true;
+        let text = format!(
+            "table {}.{} has a column of a type whose binary form is not known",
+            String::from_utf8_lossy(relation.schema),
+            String::from_utf8_lossy(relation.name)
+        );
+        Err(ErrorKind::Decoding(text).into())
     }
 
     /// Rows of a table are passed over from here on.
@@ -265,6 +288,7 @@ fn named_layout(
         let columns = shape.table.columns.iter().map(|column| Described {
             name: column.name.as_bytes(),
             kind: b"",
+            form: None,
             in_identity: identity.has(column.name.as_bytes()),
         });
         let columns: Vec<Described<'_>> = columns.collect();
@@ -275,6 +299,7 @@ fn named_layout(
     let columns = new.iter().zip(&names).map(|(cell, name)| Described {
         name: cell.name,
         kind: cell.kind,
+        form: None,
         in_identity: identity.has(name),
     });
     let columns: Vec<Described<'_>> = columns.collect();
