@@ -254,6 +254,18 @@ pub struct Changes {
     pub shapes: Vec<(u32, Arc<Table>)>,
 }
 
+impl Changes {
+    /// None yet, with room for about as many as these are: transactions are often like the one before.
+    pub fn like(&self) -> Self {
+        const ROWS: usize = 1_000;
+        Changes {
+            values: ValueBuffer::like(&self.values),
+            rows: Vec::with_capacity(self.rows.len().min(ROWS)),
+            shapes: Vec::new(),
+        }
+    }
+}
+
 /// One row inserted, updated or deleted.
 #[derive(Clone, Debug)]
 pub struct Change {

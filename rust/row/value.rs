@@ -30,6 +30,9 @@ pub enum Value<'a> {
 /// What is kept of the memory that values took.
 const KEPT: usize = 1 << 20;
 
+/// What is made room for at once, in bytes.
+const ROOM: usize = 64 << 10;
+
 /// Values by column number, their bytes in one buffer: what a transaction's changes are kept in, without an
 /// allocation a value.
 #[derive(Clone, Debug, Default)]
@@ -68,6 +71,14 @@ pub struct Image {
 }
 
 impl ValueBuffer {
+    /// An empty buffer with room for what another one holds, but not for large ones.
+    pub fn like(other: &ValueBuffer) -> Self {
+        ValueBuffer {
+            bytes: Vec::with_capacity(other.bytes.len().min(ROOM)),
+            cells: Vec::with_capacity(other.cells.len().min(ROOM / size_of::<Cell>())),
+        }
+    }
+
     /// Drops all values and keeps the memory, but not that of large ones.
     pub fn clear(&mut self) {
         self.bytes.clear();

@@ -404,11 +404,12 @@ impl Assembly {
     fn flush(&mut self, last: bool, out: &mut VecDeque<Ready>) {
         let Some(open) = &mut self.open else { return };
         self.said.clear();
+        let next = self.pending.like();
         let fragment = Fragment {
             head: open.head,
             number: open.number,
             last,
-            changes: std::mem::take(&mut self.pending),
+            changes: std::mem::replace(&mut self.pending, next),
         };
         open.number += 1;
         open.begun = true;

@@ -347,7 +347,7 @@ impl Words {
     }
 
     fn of_day(&mut self, micros: i64) {
-        let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
+        let (seconds, micros) = ((micros / 1_000_000) as u32, (micros % 1_000_000) as u32);
         for (mark, part) in [
             (&b""[..], seconds / 3600),
             (b":", seconds / 60 % 60),

@@ -1,8 +1,10 @@
 //! The log reader over a slot.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use foldhash::HashSet;
 
 use crate::dialect::slots::Slots;
 use crate::error::{Error, ErrorKind, Result};
@@ -142,7 +144,7 @@ impl SlotReader {
             failures: 0,
             is_binary: control.statements.gives_binary(),
             patience: 1,
-            noted: HashSet::new(),
+            noted: HashSet::default(),
             noted_limit: NOTED_LIMIT,
             calls: 0,
             bytes: 0,

@@ -9,8 +9,10 @@ mod unknown;
 pub(super) use parts::{Asked, Known, Until};
 pub use parts::{Identity, Part};
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
+
+use foldhash::HashMap;
 
 use crate::catalog::Table;
 use crate::dialect::slots::Relation as Sought;
@@ -98,10 +100,10 @@ impl Tables {
             shapes: shapes.collect::<Result<_>>()?,
             names: whereabouts.collect(),
             partitioned: vec![false; captured.len()],
-            by_number: HashMap::new(),
-            by_name: HashMap::new(),
-            layouts: HashMap::new(),
-            passed: HashMap::new(),
+            by_number: HashMap::default(),
+            by_name: HashMap::default(),
+            layouts: HashMap::default(),
+            passed: HashMap::default(),
             exclusive: settings.exclusive,
             ddl: ddl.map(|table| (table.schema.as_bytes().into(), table.name.as_bytes().into())),
             ddl_columns: Vec::new(),

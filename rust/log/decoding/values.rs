@@ -137,7 +137,7 @@ fn number<'w>(kind: &ColumnType, words: &'w [u8]) -> Value<'w> {
 }
 
 /// Year, month and day of a day since 1970-01-01, of the years 1 to 9999.
-fn shown_day(days: i64) -> Result<(i64, i64, i64), &'static str> {
+fn shown_day(days: i64) -> Result<(i64, u32, u32), &'static str> {
     const FIRST: i64 = -719_162;
     const LAST: i64 = 2_932_896;
     if !(FIRST..=LAST).contains(&days) {
@@ -147,15 +147,15 @@ fn shown_day(days: i64) -> Result<(i64, i64, i64), &'static str> {
 }
 
 /// Year, month and day of a day since 1970-01-01 (H. Hinnant, "civil_from_days"); the year before 1 is 0.
-pub(super) fn civil(days: i64) -> (i64, i64, i64) {
+pub(super) fn civil(days: i64) -> (i64, u32, u32) {
     let since = days + 719_468;
-    let (era, day_of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097));
+    let (era, day_of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097) as u32);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+    (era * 400 + i64::from(year_of_era) + i64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]
