@@ -255,15 +255,21 @@ impl SlotReader {
     fn taken(&mut self, taken: Result<()>) -> std::result::Result<Step, Failure> {
         match taken {
             Err(error) if self.is_binary && self.assembly.tables.lacks_form() => {
-                log::info!("the slot's values are read as texts: {error}");
-                self.is_binary = false;
-                self.session = None;
-                self.is_reading = false;
+                self.read_texts(&error);
                 Ok(Step::Made)
             }
             Err(error) => Err(Failure::Reader(error)),
             Ok(()) => Ok(Step::Made),
         }
+    }
+
+    /// Values come as texts from here on, which every type has. Everything behind the position is read from another copy.
+    fn read_texts(&mut self, error: &Error) {
+        log::info!("the slot's values are read as texts: {error}");
+        self.is_binary = false;
+        self.session = None;
+        self.is_reading = false;
+        self.rests_until = None;
     }
 
     /// What is looked at beside the rows, now and then.
@@ -325,6 +331,11 @@ impl SlotReader {
         let Err(error) = self.wait_longer(error) else {
             return Ok(());
         };
+        // A type need not have a binary form, be its table captured or only published: the server finds that while it decodes.
+        if self.is_binary && is_refused(&error) {
+            self.read_texts(&error);
+            return Ok(());
+        }
         self.session = None;
         self.is_reading = false;
         self.failures += 1;
@@ -372,6 +383,13 @@ impl SlotReader {
         }
         Ok(())
     }
+}
+
+/// Whether the server could not do what a statement asked for, by the class of its SQLSTATE (the manual's appendix A): not
+/// supported, data, names, raised by a function, internal.
+fn is_refused(error: &Error) -> bool {
+    let classes = ["0A", "22", "42", "P0", "XX"];
+    matches!(error.kind(), ErrorKind::Statement { state, .. } if classes.iter().any(|class| state.starts_with(class)))
 }
 
 /// Up to where a slot may be moved that must still give what commits behind a position.
