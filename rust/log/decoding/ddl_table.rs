@@ -10,16 +10,8 @@ use crate::catalog::statement::{Word, Words};
 use crate::error::{ErrorKind, Result};
 use crate::log::decoding::binary::Form;
 use crate::log::decoding::plugin::{Cell, Datum};
-use crate::log::decoding::tables::Identity;
+use crate::log::decoding::tables::{DdlColumn, Identity};
 use crate::log::decoding::test_decoding::{push_undoubled, unquoted};
-
-/// A column of the table, where rows do not name theirs.
-#[derive(Clone, Debug)]
-pub(super) struct Column {
-    pub(super) name: Box<[u8]>,
-    /// The binary form of its type.
-    pub(super) form: Option<Form>,
-}
 
 /// A row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -79,7 +71,7 @@ impl Object {
 
 impl Record {
     /// Reads a row; `columns` are those of the table where the row does not name them.
-    pub(super) fn read(cells: &[Cell<'_>], columns: &[Column]) -> Result<Self> {
+    pub(super) fn read(cells: &[Cell<'_>], columns: &[DdlColumn]) -> Result<Self> {
         let mut record = Record::default();
         for (number, cell) in cells.iter().enumerate() {
             let name = match cell.name {

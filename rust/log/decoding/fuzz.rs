@@ -8,8 +8,9 @@ use crate::catalog::statement::Words;
 use crate::fuzz::Target;
 use crate::log::decoding::binary::Form;
 use crate::log::decoding::binary::tests::{SENT, bytes};
-use crate::log::decoding::ddl_table::{Column, Record, split};
+use crate::log::decoding::ddl_table::{Record, split};
 use crate::log::decoding::plugin::{AnyPlugin, Cell, Datum, Event, Old, Plugin, Row, TableRef};
+use crate::log::decoding::tables::DdlColumn;
 use crate::log::decoding::test_decoding::{push_undoubled, split_name, unquoted};
 use crate::log::decoding::values::put;
 use crate::row::value::{Value, ValueBuffer};
@@ -100,7 +101,11 @@ pub(crate) const TARGETS: &[Target] = &[
     },
     Target {
         name: "value in binary form",
-        files: &["log/decoding/binary.rs"],
+        files: &[
+            "log/decoding/binary.rs",
+            "log/decoding/binary/numeric.rs",
+            "log/decoding/binary/words.rs",
+        ],
         corpus: || {
             let input = |(number, sent, _): &(u32, &str, &str)| [&number.to_be_bytes()[..], &bytes(sent)].concat();
             SENT.iter().map(input).collect()
@@ -207,7 +212,7 @@ pub(crate) const TARGETS: &[Target] = &[
             bytes
                 .iter()
                 .for_each(|&byte| doubled.extend(if byte == b'\'' { vec![b'\''; 2] } else { vec![byte] }));
-            let columns = ["tg_tag", "obj"].map(|name| Column {
+            let columns = ["tg_tag", "obj"].map(|name| DdlColumn {
                 name: name.as_bytes().into(),
                 form: Form::of_type(25),
             });

@@ -19,7 +19,7 @@ use crate::dialect::slots::Relation as Sought;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::OnFault;
 use crate::log::captured::{CapturedTable, Selection};
-use crate::log::decoding::ddl_table;
+use crate::log::decoding::binary::Form;
 use crate::log::decoding::layout::Layout;
 use crate::log::decoding::plugin::{Relation, TableRef};
 use crate::log::decoding::session::SlotSettings;
@@ -53,7 +53,7 @@ pub(super) struct Tables {
     /// The table of DDL statements: whatever has its name.
     ddl: Option<Name>,
     /// Its columns, where the log has described them.
-    ddl_columns: Vec<ddl_table::Column>,
+    ddl_columns: Vec<DdlColumn>,
     /// Values come in binary form.
     is_binary: bool,
     /// They did, and a table has values that cannot be read in it.
@@ -66,6 +66,14 @@ pub(super) struct Tables {
     warned: HashSet<Box<[u8]>>,
     /// The parts are others than they were when they were asked for last.
     changed: bool,
+}
+
+/// A column of the table of DDL statements, whose rows need not name theirs.
+#[derive(Clone, Debug)]
+pub(super) struct DdlColumn {
+    pub(super) name: Box<[u8]>,
+    /// The binary form of its type.
+    pub(super) form: Option<Form>,
 }
 
 /// A captured table at a place of the log.
@@ -156,7 +164,7 @@ impl Tables {
     }
 
     /// The columns of the table of DDL statements, where the log has described them.
-    pub(super) fn ddl_columns(&self) -> &[ddl_table::Column] {
+    pub(super) fn ddl_columns(&self) -> &[DdlColumn] {
         &self.ddl_columns
     }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::catalog::ColumnType;
-use crate::log::decoding::binary::Form;
+use crate::log::decoding::binary::{Form, civil};
 use crate::log::decoding::plugin::Datum;
 use crate::log::decoding::test_decoding::push_undoubled;
 use crate::row::value::{Image, Value, ValueBuffer};
@@ -144,18 +144,6 @@ fn shown_day(days: i64) -> Result<(i64, u32, u32), &'static str> {
         return Err("a date is not of the years 0001 to 9999");
     }
     Ok(civil(days))
-}
-
-/// Year, month and day of a day since 1970-01-01 (H. Hinnant, "civil_from_days"); the year before 1 is 0.
-pub(super) fn civil(days: i64) -> (i64, u32, u32) {
-    let since = days + 719_468;
-    let (era, day_of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097) as u32);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + i64::from(year_of_era) + i64::from(month <= 2), month, day)
 }
 
 #[cfg(test)]

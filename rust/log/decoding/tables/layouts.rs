@@ -6,12 +6,11 @@ use std::sync::Arc;
 use crate::catalog::Table;
 use crate::error::{ErrorKind, Result};
 use crate::log::decoding::binary::Form;
-use crate::log::decoding::ddl_table;
 use crate::log::decoding::layout::{Described, Layout};
 use crate::log::decoding::plugin::{Cell, Relation, RelationColumn, Row, TableRef};
 use crate::log::decoding::shapes::{Dictionary, Shapes};
 use crate::log::decoding::tables::unknown::Told;
-use crate::log::decoding::tables::{Asked, Identity, Known, Name, Tables, split};
+use crate::log::decoding::tables::{Asked, DdlColumn, Identity, Known, Name, Tables, split};
 use crate::log::decoding::test_decoding::unquoted;
 
 #[derive(Debug)]
@@ -61,7 +60,7 @@ impl Tables {
         let number = u64::from(relation.number);
         let is_ddl = |(schema, name): &Name| **schema == *relation.schema && **name == *relation.name;
         if self.ddl.as_ref().is_some_and(is_ddl) {
-            let described = columns.iter().map(|column| ddl_table::Column {
+            let described = columns.iter().map(|column| DdlColumn {
                 name: column.name.into(),
                 form: Form::of_type(column.kind),
             });
