@@ -48,17 +48,18 @@ pub(crate) fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// The day that many days from 1970-01-01: year, month, day.
+/// The day that many days from 1970-01-01: year, month, day (H. Hinnant, "civil_from_days"); the year before 1 is 0.
 pub(crate) fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
+    let of_era = days.rem_euclid(146_097) as u32;
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * of_year + 2) / 153;
     let day = of_year - (153 * month + 2) / 5 + 1;
     let month = if month < 10 { month + 3 } else { month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+    let year = i64::from(year_of_era) + era * 400 + i64::from(month <= 2);
+    (year, month.into(), day.into())
 }
 
 #[cfg(test)]

@@ -256,10 +256,11 @@ pub struct Changes {
 
 impl Changes {
     /// None yet, with room for about as many as these are: transactions are often like the one before.
+    #[must_use]
     pub fn like(&self) -> Self {
         const ROWS: usize = 1_000;
         Changes {
-            values: ValueBuffer::like(&self.values),
+            values: self.values.like(),
             rows: Vec::with_capacity(self.rows.len().min(ROWS)),
             shapes: Vec::new(),
         }

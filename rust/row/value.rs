@@ -71,11 +71,12 @@ pub struct Image {
 }
 
 impl ValueBuffer {
-    /// An empty buffer with room for what another one holds, but not for large ones.
-    pub fn like(other: &ValueBuffer) -> Self {
+    /// An empty buffer with room for what this one holds, but not for large values.
+    #[must_use]
+    pub fn like(&self) -> Self {
         ValueBuffer {
-            bytes: Vec::with_capacity(other.bytes.len().min(ROOM)),
-            cells: Vec::with_capacity(other.cells.len().min(ROOM / size_of::<Cell>())),
+            bytes: Vec::with_capacity(self.bytes.len().min(ROOM)),
+            cells: Vec::with_capacity(self.cells.len().min(ROOM / size_of::<Cell>())),
         }
     }
 

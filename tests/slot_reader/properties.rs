@@ -8,7 +8,7 @@ use tidemark::catalog::key::KeyCodec;
 use tidemark::catalog::{ColumnType, Table, load};
 use tidemark::log::captured::CapturedTable as LogTable;
 use tidemark::log::decoding::reader::SlotReader;
-use tidemark::log::{Change, Changes, LogEvent, LogReader};
+use tidemark::log::{Change, Changes};
 use tidemark::odbc::{ColumnSpec, Connection};
 use tidemark::row::codec::{CapturedTable, Codec, OnValueError};
 use tidemark::row::layout::{FlinkType, resolve};
@@ -19,7 +19,7 @@ use tidemark::split::{Chunk, KeyRange, TableName};
 
 use crate::binary_row::{Read, read};
 use crate::phases::{Rows, declared, possible, rows};
-use crate::slots::{PATIENCE, PLUGINS, Slot, now, psql};
+use crate::slots::{PLUGINS, Slot, changes, psql};
 use crate::support::postgres::{connect, dialect, endpoint, shared};
 
 const ROWS: usize = 60;
@@ -311,28 +311,6 @@ fn insert(rng: &mut Rng, table: &str, types: &[Maker], id: usize) -> String {
         })
         .collect();
     format!("insert into p.{table} values ({id}, 0, {});", values.join(", "))
-}
-
-fn changes(reader: &mut SlotReader) -> Vec<Changes> {
-    let (end, mut all, until) = (now(), Vec::new(), std::time::Instant::now() + PATIENCE);
-    loop {
-        match reader.poll().unwrap() {
-            Some(LogEvent::Fragment(fragment)) => all.push(fragment.changes),
-            Some(_) => {}
-            None if reader
-                .progress()
-                .complete_to
-                .is_some_and(|complete| complete.0 + 1 >= end) =>
-            {
-                return all;
-            }
-            None => {
-                reader.push().unwrap();
-                assert!(std::time::Instant::now() < until);
-                std::thread::sleep(std::time::Duration::from_millis(2));
-            }
-        }
-    }
 }
 
 /// Equal bytes may be equally wrong: texts are those that a session shows which nobody has set to anything, and every type

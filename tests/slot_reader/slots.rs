@@ -11,7 +11,7 @@ use tidemark::log::decoding::control::Connect;
 use tidemark::log::decoding::reader::{Settings, SlotReader};
 use tidemark::log::decoding::session::SlotSettings;
 use tidemark::log::decoding::slot;
-use tidemark::log::{FragmentLimit, LogEvent, LogReader, Opening, Patience};
+use tidemark::log::{Changes, FragmentLimit, LogEvent, LogReader, Opening, Patience};
 use tidemark::odbc::Connection;
 use tidemark::position::{Lsn, Position, Scn};
 use tidemark::row::value::{Image, Value, ValueBuffer};
@@ -231,6 +231,29 @@ fn image(names: &[String], values: &ValueBuffer, image: Option<Image>) -> String
         format!("{name}={value}")
     });
     cells.collect::<Vec<_>>().join(",")
+}
+
+/// What of the log is new, as changes.
+pub fn changes(reader: &mut SlotReader) -> Vec<Changes> {
+    let (end, mut all, until) = (now(), Vec::new(), Instant::now() + PATIENCE);
+    loop {
+        match reader.poll().unwrap() {
+            Some(LogEvent::Fragment(fragment)) => all.push(fragment.changes),
+            Some(_) => {}
+            None if reader
+                .progress()
+                .complete_to
+                .is_some_and(|complete| complete.0 + 1 >= end) =>
+            {
+                return all;
+            }
+            None => {
+                reader.push().unwrap();
+                assert!(Instant::now() < until);
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+    }
 }
 
 /// Polls until everything in front of `end` was read.

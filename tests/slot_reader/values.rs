@@ -1,19 +1,16 @@
 //! Values of all kinds: every plugin gives the same, and what the table has.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use tidemark::catalog::load;
 use tidemark::log::captured::CapturedTable;
-use tidemark::log::decoding::reader::SlotReader;
-use tidemark::log::{LogEvent, LogReader};
 use tidemark::row::value::Value;
 use tidemark::split::TableName;
 
 use tidemark::dialect::postgres::{POSTGRES, connection};
 use tidemark::odbc::{ColumnSpec, Connection};
 
-use crate::slots::{PATIENCE, PLUGINS, Read, Slot, now, psql, read_to};
+use crate::slots::{PLUGINS, Read, Slot, changes, now, psql, read_to};
 use crate::support::postgres::{connect, dialect, endpoint, shared};
 
 fn captured(schema: &str, name: &str) -> CapturedTable {
@@ -91,27 +88,17 @@ fn every_plugin_gives_the_same_values() {
     assert_eq!(binary.rows().len(), 4);
 }
 
-/// What comes of a slot, as fragments, and the first value of each row.
-fn first_values(slot: &Slot, reader: &mut SlotReader) -> Vec<Value<'static>> {
-    let (end, mut values) = (now(), Vec::new());
-    let until = Instant::now() + PATIENCE;
-    while (reader.progress().complete_to).is_none_or(|complete| complete.0 + 1 < end) {
-        match reader.poll().unwrap() {
-            Some(LogEvent::Fragment(fragment)) => {
-                for change in &fragment.changes.rows {
-                    let value = fragment.changes.values.get(change.after.unwrap(), 0);
-                    values.push(match value {
-                        Value::Int(value) => Value::Int(value),
-                        _ => Value::Number(b""),
-                    });
-                }
-            }
-            Some(_) => {}
-            None => drop(reader.push().unwrap()),
-        }
-        assert!(Instant::now() < until, "{}", slot.name);
-    }
-    values
+/// The first value of each row that a slot has; of a text nothing but that it is one.
+fn first_values(slot: &Slot) -> Vec<Value<'static>> {
+    let log = changes(&mut slot.open());
+    let rows = log
+        .iter()
+        .flat_map(|changes| changes.rows.iter().map(move |row| (changes, row)));
+    rows.map(|(changes, row)| match changes.values.get(row.after.unwrap(), 0) {
+        Value::Int(value) => Value::Int(value),
+        _ => Value::Number(b""),
+    })
+    .collect()
 }
 
 /// Of numbers that are sent as such the reader has numbers; of any table with a type that it does not know so, texts.
@@ -128,7 +115,7 @@ fn pgoutput_gives_values_in_binary_form_unless_a_type_is_not_known_in_it() {
             true => vec![Value::Int(1), Value::Int(2)],
             false => vec![Value::Number(b""); 2],
         };
-        assert_eq!(first_values(&slot, &mut slot.open()), expected, "{table}");
+        assert_eq!(first_values(&slot), expected, "{table}");
     }
     psql("DROP TABLE plain_values, odd_values, user_values; DROP DOMAIN counted");
 }

@@ -97,13 +97,14 @@ impl Statements {
         };
         let source = format!("{function}({arguments}) WITH ORDINALITY");
         let columns = "c(lsn, xid, data, nth)";
+        let form = if call.says_end { RUNS } else { ARRAYS };
         let sql = match call.with_ends {
-            None => self.blocks(false, &key(), &format!("{source} AS {columns}"), call),
+            None => self.blocks(form, &key(), &format!("{source} AS {columns}"), call),
             // UNION ALL of two scans of one materialised result gives one after the other.
             Some(ends) => format!(
                 "WITH {columns} AS (SELECT * FROM {source}) ({}) UNION ALL ({})",
-                self.blocks(true, &format!("nth & -{BLOCK_ENDS}"), &format!("c WHERE {ends}"), call),
-                self.blocks(false, &key(), "c", call)
+                self.blocks(AGAIN, &format!("nth & -{BLOCK_ENDS}"), &format!("c WHERE {ends}"), call),
+                self.blocks(form, &key(), "c", call)
             ),
         };
         Query {
@@ -120,15 +121,14 @@ impl Statements {
 
     /// The rows of a source in blocks of a key. Sorted by their number in the source: a sort that spills to disk keeps no
     /// other order, and what is sorted costs next to nothing to sort.
-    fn blocks(&self, again: bool, key: &str, source: &str, call: &PluginCall<'_>) -> String {
+    fn blocks(&self, form: i64, key: &str, source: &str, call: &PluginCall<'_>) -> String {
         let array = |column: &str| format!("array_send(array_agg({column}))");
-        let (form, lsns, data) = match (again, call.says_end) {
-            (true, _) => (AGAIN, array("lsn"), array("data")),
-            (false, false) => (ARRAYS, array("lsn"), array("data")),
-            (false, true) => {
+        let (lsns, data) = match form {
+            RUNS => {
                 let lsns = format!("string_agg({}(lsn), '')", self.of("lsn_send"));
-                (RUNS, lsns, "string_agg(data, '')".to_owned())
+                (lsns, "string_agg(data, '')".to_owned())
             }
+            _ => (array("lsn"), array("data")),
         };
         let xids = match call.says_xid {
             true => "NULL::text".to_owned(),

@@ -8,14 +8,11 @@
 mod numeric;
 #[cfg(test)]
 pub(super) mod tests;
-mod words;
 
 use crate::catalog::ColumnType;
 use crate::log::decoding::binary::numeric::Numeric;
-use crate::log::decoding::binary::words::Words;
+use crate::log::decoding::words::Words;
 use crate::row::value::{Image, Value, ValueBuffer};
-
-pub(super) use words::civil;
 
 /// The binary form of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

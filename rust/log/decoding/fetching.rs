@@ -12,8 +12,9 @@ use crate::log::decoding::block::Encoded;
 use crate::log::decoding::control::LogEnd;
 use crate::odbc::{CancelToken, Connection};
 
-/// Bytes of rows that wait to be read at most, those of one fetch aside: about a call's, so that the server works on the next call while
-/// these are read (measured: with 8 MB it had to wait for the reader until the call's last rows, and then the reader for it).
+/// Bytes of rows that wait to be read at most, those of one fetch aside: about a call's, so that the server works on the next
+/// call while these are read (measured: with 8 MB it had to wait for the reader until the call's last rows, and then the reader
+/// for it).
 const WAITING_BYTES: usize = 64 << 20;
 /// Bytes that one fetch should bring, and how many blocks it brings at most.
 const FETCH_BYTES: usize = 4 << 20;
@@ -162,6 +163,12 @@ struct Held {
     is_left: bool,
 }
 
+impl Held {
+    fn is_full(&self) -> bool {
+        self.bytes >= WAITING_BYTES
+    }
+}
+
 impl Room {
     fn held(&self) -> MutexGuard<'_, Held> {
         // A number cannot be half written.
@@ -170,12 +177,12 @@ impl Room {
 
     /// Whether there is none.
     fn is_full(&self) -> bool {
-        self.held().bytes >= WAITING_BYTES
+        self.held().is_full()
     }
 
     /// Waits until there is some; whether anybody still wants rows.
     fn wait(&self) -> bool {
-        let full = |held: &mut Held| held.bytes >= WAITING_BYTES && !held.is_left;
+        let full = |held: &mut Held| held.is_full() && !held.is_left;
         let held = self.changed.wait_while(self.held(), full);
         !held.unwrap_or_else(PoisonError::into_inner).is_left
     }

@@ -104,7 +104,7 @@ pub(crate) const TARGETS: &[Target] = &[
         files: &[
             "log/decoding/binary.rs",
             "log/decoding/binary/numeric.rs",
-            "log/decoding/binary/words.rs",
+            "log/decoding/words.rs",
         ],
         corpus: || {
             let input = |(number, sent, _): &(u32, &str, &str)| [&number.to_be_bytes()[..], &bytes(sent)].concat();

@@ -26,3 +26,4 @@ mod statements;
 mod tables;
 pub mod test_decoding;
 mod values;
+mod words;

@@ -42,7 +42,7 @@ pub trait Plugin: Send {
 }
 
 /// The plugin of a slot.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum AnyPlugin {
     /// `pgoutput`
     Pgoutput(Pgoutput),

@@ -16,7 +16,7 @@ use crate::log::decoding::fetching::{CallMade, Fetching, Said};
 use crate::log::decoding::order::Order;
 use crate::log::decoding::plugin::AnyPlugin;
 use crate::log::decoding::session::{self, SlotSettings, check_durable};
-use crate::log::decoding::slot::SlotStatus;
+use crate::log::decoding::slot::{self, SlotStatus};
 use crate::log::decoding::tables::Tables;
 use crate::log::{Figures, FragmentLimit, Headroom, LogEvent, LogReader, Opening, Progress};
 use crate::position::{Incarnation, Lsn, Position, Scn, TransactionSnapshot, Xid};
@@ -63,8 +63,6 @@ pub struct SlotReader {
     status: SlotStatus,
     /// Failures of the session since something new came last.
     failures: u32,
-    /// Values come in binary form, where the plugin can give them so and every table can be read in it.
-    is_binary: bool,
     /// How many times as long as others a call may take: the server decodes a transaction whole before it gives any of it.
     patience: u32,
     /// Commits returned that are not yet known to be visible.
@@ -121,7 +119,8 @@ impl SlotReader {
         let mut control = Control::open(connect.clone(), dialect.clone(), &slot.slot, names)?;
         let incarnation = control.incarnation()?;
         let status = check_durable(&mut control, &slot.slot, cut(at.position))?;
-        let tables = Tables::new(tables, selection, &slot, &partitions, &mut control)?;
+        let mut tables = Tables::new(tables, selection, &slot, &partitions, &mut control)?;
+        tables.expect_binary(control.statements.gives_binary());
         let mut reader = SlotReader {
             session: None,
             assembly: Assembly::new(tables, fragment, at.position),
@@ -142,7 +141,6 @@ impl SlotReader {
             slot_looked: Some(Instant::now()),
             status,
             failures: 0,
-            is_binary: control.statements.gives_binary(),
             patience: 1,
             noted: HashSet::default(),
             noted_limit: NOTED_LIMIT,
@@ -167,11 +165,10 @@ impl SlotReader {
             &self.settings,
             &mut self.control,
             from,
-            (self.patience, self.is_binary),
+            (self.patience, self.assembly.tables.is_binary()),
         );
         self.session = Some(opened.map_err(|error| error.doing("opening the slot"))?);
         self.assembly.restart();
-        self.assembly.tables.expect_binary(self.is_binary);
         self.read_to = 0;
         Ok(())
     }
@@ -189,21 +186,16 @@ impl SlotReader {
         if !self.is_reading {
             return self.begin();
         }
-        match session.next() {
-            Said::Call(made) => self.called(made).map_err(Failure::Reader)?,
-            Said::Rows(block) => {
-                let taken = self.take(Some(block));
-                return self.taken(taken);
-            }
-            Said::Ended { is_full } => {
-                let taken = self.take(None);
-                let is_whole = taken.is_ok();
-                self.taken(taken)?;
-                if is_whole {
-                    self.end_call(is_full);
-                }
-            }
+        let was_binary = self.assembly.tables.is_binary();
+        let taken = match session.next() {
+            Said::Call(made) => self.called(made),
+            Said::Rows(block) => self.take(Some(block)),
+            Said::Ended { is_full } => self.take(None).map(|()| self.end_call(is_full)),
             Said::Failed(error) => return Err(Failure::Session(error.doing("reading the slot"))),
+        };
+        match taken {
+            Err(error) if was_binary && !self.assembly.tables.is_binary() => self.read_texts(&error),
+            taken => taken.map_err(Failure::Reader)?,
         }
         Ok(Step::Made)
     }
@@ -250,26 +242,17 @@ impl SlotReader {
         self.order.take(block.block()?, &mut take)
     }
 
-    /// Rows were taken, or could not be. Where that is for a table whose values are not known in binary form, everything
-    /// behind the position is read as texts.
-    fn taken(&mut self, taken: Result<()>) -> std::result::Result<Step, Failure> {
-        match taken {
-            Err(error) if self.is_binary && self.assembly.tables.lacks_form() => {
-                self.read_texts(&error);
-                Ok(Step::Made)
-            }
-            Err(error) => Err(Failure::Reader(error)),
-            Ok(()) => Ok(Step::Made),
-        }
-    }
-
     /// Values come as texts from here on, which every type has. Everything behind the position is read from another copy.
     fn read_texts(&mut self, error: &Error) {
         log::info!("the slot's values are read as texts: {error}");
-        self.is_binary = false;
+        self.assembly.tables.expect_binary(false);
+        self.leave_session();
+        self.rests_until = None;
+    }
+
+    fn leave_session(&mut self) {
         self.session = None;
         self.is_reading = false;
-        self.rests_until = None;
     }
 
     /// What is looked at beside the rows, now and then.
@@ -316,8 +299,7 @@ impl SlotReader {
         if !error.is_timeout() || self.patience >= MOST_PATIENCE {
             return Err(error);
         }
-        self.session = None;
-        self.is_reading = false;
+        self.leave_session();
         self.patience *= 2;
         log::warn!(
             "the slot is read again with {} times the patience: {error}",
@@ -332,12 +314,11 @@ impl SlotReader {
             return Ok(());
         };
         // A type need not have a binary form, be its table captured or only published: the server finds that while it decodes.
-        if self.is_binary && is_refused(&error) {
+        if self.assembly.tables.is_binary() && slot::is_refused(&error) {
             self.read_texts(&error);
             return Ok(());
         }
-        self.session = None;
-        self.is_reading = false;
+        self.leave_session();
         self.failures += 1;
         let closed = matches!(error.kind(), ErrorKind::Closed);
         if closed || self.failures >= ATTEMPTS {
@@ -383,13 +364,6 @@ impl SlotReader {
         }
         Ok(())
     }
-}
-
-/// Whether the server could not do what a statement asked for, by the class of its SQLSTATE (the manual's appendix A): not
-/// supported, data, names, raised by a function, internal.
-fn is_refused(error: &Error) -> bool {
-    let classes = ["0A", "22", "42", "P0", "XX"];
-    matches!(error.kind(), ErrorKind::Statement { state, .. } if classes.iter().any(|class| state.starts_with(class)))
 }
 
 /// Up to where a slot may be moved that must still give what commits behind a position.

@@ -94,7 +94,7 @@ pub(super) fn open(
         }
         dialect.push_name(publication, &mut publications);
     }
-    Ok((opening.fetch((name, is_binary), publications)?, plugin))
+    Ok((opening.fetch(plugin.clone(), publications)?, plugin))
 }
 
 /// A connection that is to become a reading session.
@@ -136,7 +136,7 @@ impl Opening<'_> {
     }
 
     /// Leaves the connection to the thread that fetches.
-    fn fetch(self, (plugin, is_binary): (String, bool), publications: String) -> Result<Fetching> {
+    fn fetch(self, plugin: AnyPlugin, publications: String) -> Result<Fetching> {
         let Opening {
             connection,
             statements,
@@ -144,11 +144,7 @@ impl Opening<'_> {
             copy,
         } = self;
         let end = statements.log_end();
-        let call = move |limit| {
-            let plugin = AnyPlugin::of_name(&plugin, is_binary);
-            let call = plugin.as_ref().map(|plugin| plugin.call(&publications));
-            statements.changes(&copy, limit, &call.unwrap_or_default())
-        };
+        let call = move |limit| statements.changes(&copy, limit, &plugin.call(&publications));
         let calls = Calls {
             changes: Box::new(call),
             end,

@@ -228,6 +228,13 @@ pub(crate) fn is_state(error: &Error, states: &[&str]) -> bool {
     matches!(error.kind(), ErrorKind::Statement { state, .. } if states.contains(&state.as_str()))
 }
 
+/// Whether the server could not do what a statement asked for, by the class of its SQLSTATE (the manual's appendix A): not
+/// supported, data, names, raised by a function, internal.
+pub(super) fn is_refused(error: &Error) -> bool {
+    let classes = ["0A", "22", "42", "P0", "XX"];
+    matches!(error.kind(), ErrorKind::Statement { state, .. } if classes.iter().any(|class| state.starts_with(class)))
+}
+
 /// Says what is to be done where all slots are taken.
 pub(super) fn no_room(error: Error, slot: &str) -> Error {
     match is_state(&error, &["53400"]) {

@@ -54,10 +54,8 @@ pub(super) struct Tables {
     ddl: Option<Name>,
     /// Its columns, where the log has described them.
     ddl_columns: Vec<DdlColumn>,
-    /// Values come in binary form.
+    /// Values come in binary form; no more once a table was described that cannot be read in it.
     is_binary: bool,
-    /// They did, and a table has values that cannot be read in it.
-    lacks_form: bool,
     /// What becomes of rows of which it cannot be told whose they are.
     on_mismatch: OnFault,
     /// How many were left out.
@@ -116,7 +114,6 @@ impl Tables {
             ddl: ddl.map(|table| (table.schema.as_bytes().into(), table.name.as_bytes().into())),
             ddl_columns: Vec::new(),
             is_binary: false,
-            lacks_form: false,
             on_mismatch: settings.on_mismatch,
             left_out: 0,
             warned: HashSet::new(),
@@ -134,9 +131,9 @@ impl Tables {
         self.is_binary = is_binary;
     }
 
-    /// Whether a table was described whose rows must be read as texts.
-    pub(super) fn lacks_form(&self) -> bool {
-        self.lacks_form
+    /// Whether they can: of all tables that were described.
+    pub(super) fn is_binary(&self) -> bool {
+        self.is_binary
     }
 
     /// The captured table's number in places.

@@ -1,11 +1,10 @@
 //! A plugin's values as the codec takes them, by the type of their column: the same words that a SELECT gives.
 
-use std::io::Write;
-
 use crate::catalog::ColumnType;
-use crate::log::decoding::binary::{Form, civil};
+use crate::log::decoding::binary::Form;
 use crate::log::decoding::plugin::Datum;
 use crate::log::decoding::test_decoding::push_undoubled;
+use crate::log::decoding::words::{DAY, Words};
 use crate::row::value::{Image, Value, ValueBuffer};
 
 /// Puts a value into an image. `form` is the binary one of its type, where that is known.
@@ -40,7 +39,7 @@ pub(super) fn put(
             _ => of_text(kind, bytes)?,
         },
         typed => {
-            let mut text = Words([0; 64]);
+            let mut text = Words::default();
             let value = of_typed(kind, typed, &mut text)?;
             values.set(image, column, value);
             return Ok(());
@@ -71,52 +70,31 @@ fn of_text<'a>(kind: &ColumnType, text: &'a [u8]) -> Result<Value<'a>, &'static 
     })
 }
 
-/// Room for the words of a number or a time.
-struct Words([u8; 64]);
-
-impl Words {
-    fn write(&mut self, words: std::fmt::Arguments<'_>) -> Result<&[u8], &'static str> {
-        let mut rest = &mut self.0[..];
-        let room = rest.len();
-        rest.write_fmt(words)
-            .map_err(|_| "a value is longer than its type allows")?;
-        let length = room - rest.len();
-        Ok(&self.0[..length])
-    }
-}
-
 /// Values of plugins that have types of their own.
 fn of_typed<'w>(kind: &ColumnType, datum: Datum<'_>, words: &'w mut Words) -> Result<Value<'w>, &'static str> {
-    const DAY: i64 = 86_400_000_000;
     Ok(match (kind, datum) {
         (ColumnType::Boolean, Datum::Bool(value)) => Value::Int(value.into()),
         (_, Datum::Bool(value)) => Value::Text(if value { b"t" } else { b"f" }),
         (ColumnType::Date, Datum::Int(days)) => {
-            let (year, month, day) = shown_day(days)?;
-            Value::Date(words.write(format_args!("{year:04}-{month:02}-{day:02}"))?)
+            push_day(days, words)?;
+            Value::Date(words.done())
         }
         (ColumnType::Time { .. }, Datum::Int(micros)) if (0..DAY).contains(&micros) => {
-            let (second, micros) = (micros / 1_000_000, micros % 1_000_000);
-            let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-            Value::Time(words.write(format_args!("{hour:02}:{minute:02}:{second:02}.{micros:06}"))?)
+            words.clock(micros);
+            Value::Time(words.done())
         }
         (
             ColumnType::Timestamp { .. } | ColumnType::TimestampZoned { .. } | ColumnType::TimestampLocal { .. },
             Datum::Int(micros),
         ) => {
-            let (year, month, day) = shown_day(micros.div_euclid(DAY))?;
-            let of_day = micros.rem_euclid(DAY);
-            let (second, micros) = (of_day / 1_000_000, of_day % 1_000_000);
-            let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+            push_day(micros.div_euclid(DAY), words)?;
+            words.push(b" ");
+            words.clock(micros.rem_euclid(DAY));
             // Where a time is an instant it was given in UTC.
-            let zone = if matches!(kind, ColumnType::Timestamp { .. }) {
-                ""
-            } else {
-                "+00"
-            };
-            Value::Timestamp(words.write(format_args!(
-                "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06}{zone}"
-            ))?)
+            if !matches!(kind, ColumnType::Timestamp { .. }) {
+                words.push(b"+00");
+            }
+            Value::Timestamp(words.done())
         }
         (ColumnType::Integer { .. } | ColumnType::Decimal { .. } | ColumnType::Float { .. }, Datum::Int(value)) => {
             Value::Int(value)
@@ -136,14 +114,15 @@ fn number<'w>(kind: &ColumnType, words: &'w [u8]) -> Value<'w> {
     }
 }
 
-/// Year, month and day of a day since 1970-01-01, of the years 1 to 9999.
-fn shown_day(days: i64) -> Result<(i64, u32, u32), &'static str> {
+/// Appends a day since 1970-01-01, of the years 1 to 9999.
+fn push_day(days: i64, words: &mut Words) -> Result<(), &'static str> {
     const FIRST: i64 = -719_162;
     const LAST: i64 = 2_932_896;
     if !(FIRST..=LAST).contains(&days) {
         return Err("a date is not of the years 0001 to 9999");
     }
-    Ok(civil(days))
+    words.day(days);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Numbers of any length in their binary form, and their words.
 
-use crate::log::decoding::binary::words::four;
+use crate::log::decoding::words::four;
 
 /// `numeric` as `numeric_send` writes it: how many digits, the weight of the first one, sign, digits behind the point that
 /// are shown, the digits.

@@ -114,7 +114,7 @@ impl Tables {
         if !self.is_binary || has_forms {
             return Ok(());
         }
-        self.lacks_form = true;
+        self.is_binary = false;
         let text = format!(
             "table {}.{} has a column of a type whose binary form is not known",
             String::from_utf8_lossy(relation.schema),

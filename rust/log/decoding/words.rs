@@ -2,6 +2,9 @@
 
 use std::io::Write;
 
+use crate::dialect::date_of;
+use crate::log::decoding::pgoutput::SERVER_EPOCH_MICROS;
+
 /// Room for the words of a value that is not long.
 pub(super) struct Words {
     bytes: [u8; 64],
@@ -17,10 +20,14 @@ impl Default for Words {
     }
 }
 
-const DAY: i64 = 86_400_000_000;
+/// A day, in microseconds.
+pub(super) const DAY: i64 = 86_400_000_000;
+/// Days from 1970-01-01 to where the server's begin.
+const SERVER_EPOCH: i64 = SERVER_EPOCH_MICROS / DAY;
 
 impl Words {
-    fn push(&mut self, word: &[u8]) {
+    /// Appends a word.
+    pub(super) fn push(&mut self, word: &[u8]) {
         // The longest, a time of a year with six digits before Christ, has half of it.
         if let Some(room) = self.bytes.get_mut(self.length..self.length + word.len()) {
             room.copy_from_slice(word);
@@ -28,7 +35,18 @@ impl Words {
         }
     }
 
-    fn done(&self) -> &[u8] {
+    /// Appends what is written; all of the words.
+    pub(super) fn write(&mut self, words: std::fmt::Arguments<'_>) -> Result<&[u8], &'static str> {
+        let mut rest = &mut self.bytes[self.length..];
+        let room = rest.len();
+        rest.write_fmt(words)
+            .map_err(|_| "a value is longer than its type allows")?;
+        self.length += room - rest.len();
+        Ok(self.done())
+    }
+
+    /// All of the words.
+    pub(super) fn done(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
@@ -40,21 +58,19 @@ impl Words {
         } else if wide.is_infinite() {
             self.push(if wide > 0.0 { b"Infinity" } else { b"-Infinity" });
         } else {
-            let mut rest = &mut self.bytes[..];
-            let room = rest.len();
             // Its digits, of which there are 17 at most, and an exponent.
-            let _ = write!(rest, "{value:?}");
-            self.length = room - rest.len();
+            let _ = self.write(format_args!("{value:?}"));
         }
         self.done()
     }
 
+    /// A day by those since 2000-01-01.
     pub(super) fn date(&mut self, days: i32) -> &[u8] {
         match days {
             i32::MIN => self.push(b"-infinity"),
             i32::MAX => self.push(b"infinity"),
             _ => {
-                let is_before_christ = self.day(days.into());
+                let is_before_christ = self.day(SERVER_EPOCH + i64::from(days));
                 if is_before_christ {
                     self.push(b" BC");
                 }
@@ -71,12 +87,13 @@ impl Words {
         })
     }
 
+    /// A time by the microseconds since 2000-01-01, with the words of its zone.
     pub(super) fn timestamp(&mut self, micros: i64, zone: &[u8]) -> &[u8] {
         match micros {
             i64::MIN => self.push(b"-infinity"),
             i64::MAX => self.push(b"infinity"),
             _ => {
-                let is_before_christ = self.day(micros.div_euclid(DAY));
+                let is_before_christ = self.day(SERVER_EPOCH + micros.div_euclid(DAY));
                 self.push(b" ");
                 self.of_day(micros.rem_euclid(DAY));
                 self.push(zone);
@@ -88,9 +105,9 @@ impl Words {
         self.done()
     }
 
-    /// A day since 2000-01-01; whether its year is before Christ.
-    fn day(&mut self, days: i64) -> bool {
-        let (year, month, day) = civil(days + 10_957);
+    /// Appends a day by those since 1970-01-01; whether its year is before Christ.
+    pub(super) fn day(&mut self, days: i64) -> bool {
+        let (year, month, day) = date_of(days);
         // There is no year 0.
         let shown = if year > 0 { year } else { 1 - year };
         if shown < 10_000 {
@@ -109,26 +126,29 @@ impl Words {
         year <= 0
     }
 
+    /// Appends a time of day with the digits of its second that say something.
     fn of_day(&mut self, micros: i64) {
-        let (seconds, micros) = ((micros / 1_000_000) as u32, (micros % 1_000_000) as u32);
-        for (mark, part) in [
-            (&b""[..], seconds / 3600),
-            (b":", seconds / 60 % 60),
-            (b":", seconds % 60),
-        ] {
-            self.push(mark);
-            self.push(&two(part as u16));
+        self.clock(micros);
+        while self.done().ends_with(b"0") {
+            self.length -= 1;
         }
-        if micros > 0 {
-            self.push(b".");
-            self.push(&four((micros / 100) as u16));
-            self.push(&two((micros % 100) as u16));
-            while self.bytes[self.length - 1] == b'0' {
-                self.length -= 1;
-            }
+        if self.done().ends_with(b".") {
+            self.length -= 1;
         }
     }
 
+    /// Appends a time of day with six digits of its second.
+    pub(super) fn clock(&mut self, micros: i64) {
+        let (seconds, micros) = ((micros / 1_000_000) as u32, (micros % 1_000_000) as u32);
+        for (part, mark) in [(seconds / 3600, b":"), (seconds / 60 % 60, b":"), (seconds % 60, b".")] {
+            self.push(&two(part as u16));
+            self.push(mark);
+        }
+        self.push(&four((micros / 100) as u16));
+        self.push(&two((micros % 100) as u16));
+    }
+
+    /// As groups of digits.
     pub(super) fn uuid(&mut self, bytes: [u8; 16]) -> &[u8] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         for (at, byte) in bytes.into_iter().enumerate() {
@@ -150,16 +170,4 @@ fn two(number: u16) -> [u8; 2] {
 pub(super) fn four(number: u16) -> [u8; 4] {
     let ([a, b], [c, d]) = (two(number / 100), two(number % 100));
     [a, b, c, d]
-}
-
-/// Year, month and day of a day since 1970-01-01 (H. Hinnant, "civil_from_days"); the year before 1 is 0.
-pub(in crate::log::decoding) fn civil(days: i64) -> (i64, u32, u32) {
-    let since = days + 719_468;
-    let (era, day_of_era) = (since.div_euclid(146_097), since.rem_euclid(146_097) as u32);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + i64::from(year_of_era) + i64::from(month <= 2), month, day)
 }
