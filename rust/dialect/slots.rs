@@ -5,16 +5,17 @@
 //! older servers call them otherwise.
 
 pub mod changes;
+mod publications;
+mod tables;
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use crate::dialect::{Dialect, Query};
 use crate::odbc::ColumnSpec;
 use crate::position::{Lsn, Scn};
-use crate::split::TableName;
 
 pub use changes::PluginCall;
+pub use tables::Relation;
 
 /// A name of the dictionary: 63 bytes.
 const NAME: ColumnSpec = ColumnSpec::Text { bytes: 256 };
@@ -308,156 +309,6 @@ impl Statements {
             text(content)
         )
     }
-
-    /// The tables of a publication as its owner listed them or their schemas (partitions only where they were named): schema,
-    /// name, 1 if some of the rows are left out, 1 if some of the columns are; no row if there is no such publication or it is
-    /// empty.
-    pub fn publication_tables(&self, publication: &str) -> Query {
-        let part = |name: &str| format!("CASE WHEN row_to_json(r)->>'{name}' IS NULL THEN 0 ELSE 1 END");
-        let (of, class, namespace) = (self.of("publication"), self.of("class"), self.of("namespace"));
-        let mut sql = format!(
-            "SELECT n.nspname::text, c.relname::text, {}, {} FROM {of} p JOIN {} r ON r.prpubid = p.oid \
-             JOIN {class} c ON c.oid = r.prrelid JOIN {namespace} n ON n.oid = c.relnamespace WHERE p.pubname = {}",
-            part("prqual"),
-            part("prattrs"),
-            self.of("publication_rel"),
-            text(publication)
-        );
-        if self.names.has("publication_namespace") {
-            let _ = write!(
-                sql,
-                " UNION ALL SELECT n.nspname::text, c.relname::text, 0, 0 FROM {of} p JOIN {} s ON s.pnpubid = p.oid \
-                 JOIN {namespace} n ON n.oid = s.pnnspid JOIN {class} c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p') \
-                 WHERE p.pubname = {}",
-                self.of("publication_namespace"),
-                text(publication)
-            );
-        }
-        Query {
-            sql,
-            columns: vec![NAME, NAME, ColumnSpec::Int, ColumnSpec::Int],
-        }
-    }
-
-    /// A publication: 1 if it is for all tables; 1 each if it publishes inserts, updates, deletes, truncates; 1 if changes
-    /// of partitions come under their root; integers. No row if it is not there.
-    pub fn publication(&self, publication: &str) -> Query {
-        let flag = |name: &str| format!("CASE WHEN (row_to_json(p)->>'{name}')::boolean THEN 1 ELSE 0 END");
-        let flags = [
-            "puballtables",
-            "pubinsert",
-            "pubupdate",
-            "pubdelete",
-            "pubtruncate",
-            "pubviaroot",
-        ]
-        .map(flag);
-        Query {
-            sql: format!(
-                "SELECT {} FROM {} p WHERE p.pubname = {}",
-                flags.join(", "),
-                self.of("publication"),
-                text(publication)
-            ),
-            columns: vec![ColumnSpec::Int; 6],
-        }
-    }
-
-    /// Makes a publication for these tables; never for all, since that makes users' own UPDATE and DELETE fail on tables
-    /// without a replica identity.
-    pub fn create_publication(&self, dialect: &dyn Dialect, publication: &str, tables: &[TableName]) -> String {
-        let mut sql = "CREATE PUBLICATION ".to_owned();
-        dialect.push_name(publication, &mut sql);
-        sql.push_str(" FOR TABLE ");
-        push_tables(dialect, tables, &mut sql);
-        sql
-    }
-
-    /// Adds tables to a publication.
-    pub fn extend_publication(&self, dialect: &dyn Dialect, publication: &str, tables: &[TableName]) -> String {
-        let mut sql = "ALTER PUBLICATION ".to_owned();
-        dialect.push_name(publication, &mut sql);
-        sql.push_str(" ADD TABLE ");
-        push_tables(dialect, tables, &mut sql);
-        sql
-    }
-
-    /// Drops a publication.
-    pub fn drop_publication(&self, dialect: &dyn Dialect, publication: &str) -> String {
-        let mut sql = "DROP PUBLICATION ".to_owned();
-        dialect.push_name(publication, &mut sql);
-        sql
-    }
-
-    /// These tables, by their numbers, one at least, and the partitions of all levels below them: number of the partition, of
-    /// the table, schema, name, kind (one letter, `p` is partitioned), replica identity (one letter), names of its columns as
-    /// JSON or NULL.
-    pub fn partitions_of(&self, roots: &[u64]) -> Query {
-        let roots: Vec<String> = roots.iter().map(u64::to_string).collect();
-        let (class, inherits) = (self.of("class"), self.of("inherits"));
-        let identity = format!(
-            "(SELECT json_agg(a.attname)::text FROM {} i JOIN {} a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey) \
-             WHERE i.indrelid = c.oid AND CASE c.relreplident WHEN 'd' THEN i.indisprimary WHEN 'i' THEN i.indisreplident \
-             ELSE false END)",
-            self.of("index"),
-            self.of("attribute")
-        );
-        Query {
-            sql: format!(
-                "WITH RECURSIVE t(id, root) AS (SELECT oid, oid FROM {class} WHERE oid IN ({}) \
-                 UNION ALL SELECT c.oid, t.root FROM t JOIN {inherits} i ON i.inhparent = t.id \
-                 JOIN {class} c ON c.oid = i.inhrelid WHERE c.relispartition) \
-                 SELECT t.id::bigint, t.root::bigint, n.nspname::text, c.relname::text, c.relkind::text, \
-                 c.relreplident::text, {identity} FROM t \
-                 JOIN {class} c ON c.oid = t.id JOIN {} n ON n.oid = c.relnamespace",
-                roots.join(", "),
-                self.of("namespace")
-            ),
-            columns: vec![
-                ColumnSpec::Int,
-                ColumnSpec::Int,
-                NAME,
-                NAME,
-                WORD,
-                WORD,
-                ColumnSpec::LongText,
-            ],
-        }
-    }
-
-    /// The number of a table by its name, and the name of one by its number: number, schema, name. No row where there is
-    /// none now.
-    pub fn relation(&self, relation: Relation<'_>) -> Query {
-        let condition = match relation {
-            Relation::Number(number) => format!("c.oid = {number}"),
-            Relation::Name { schema, name } => {
-                format!("n.nspname = {} AND c.relname = {}", text(schema), text(name))
-            }
-        };
-        Query {
-            sql: format!(
-                "SELECT c.oid::bigint, n.nspname::text, c.relname::text FROM {} c JOIN {} n ON n.oid = c.relnamespace \
-                 WHERE {condition}",
-                self.of("class"),
-                self.of("namespace")
-            ),
-            columns: vec![ColumnSpec::Int, NAME, NAME],
-        }
-    }
-}
-
-/// A table as a log may know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relation<'a> {
-    /// By its number.
-    Number(u64),
-    /// By its name.
-    Name {
-        /// Its schema.
-        schema: &'a str,
-        /// Its name there.
-        name: &'a str,
-    },
 }
 
 /// The columns of [`Statements::slot_status`], by number.
@@ -484,17 +335,6 @@ pub mod status {
     pub const LOG_END: usize = 9;
     /// The session that uses it, for a person; text or NULL.
     pub const SESSION: usize = 10;
-}
-
-fn push_tables(dialect: &dyn Dialect, tables: &[TableName], sql: &mut String) {
-    for (number, table) in tables.iter().enumerate() {
-        if number > 0 {
-            sql.push_str(", ");
-        }
-        // Tables that inherit from it are not captured by it; a partitioned one brings its partitions all the same.
-        sql.push_str("ONLY ");
-        dialect.push_table(table, sql);
-    }
 }
 
 /// A text literal that means the same whatever `standard_conforming_strings` is.

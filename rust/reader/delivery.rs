@@ -10,7 +10,7 @@ use crate::position::Position;
 use crate::reader::batch::Batch;
 use crate::reader::state::{PageId, ReaderState, Todo};
 use crate::row::batch::Mark;
-use crate::snapshot::page::ClosedPage;
+use crate::snapshot::closed::ClosedPage;
 use crate::split::Key;
 
 /// What the worker hands on. Without a batch there are no rows: the meaning alone takes effect in its turn.

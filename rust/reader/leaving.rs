@@ -10,7 +10,7 @@ use crate::reader::state::PageId;
 use crate::reader::worker::rooms;
 use crate::row::batch::BatchLimit;
 use crate::snapshot::PageRows;
-use crate::snapshot::page::ClosedPage;
+use crate::snapshot::closed::ClosedPage;
 
 /// Pages in the order in which they go out.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use crate::error::{ErrorKind, Result};
 use crate::position::Point;
 use crate::reader::threads::Threads;
 use crate::reader::worker::panicked;
-use crate::snapshot::page::PageTicket;
+use crate::snapshot::closed::PageTicket;
 use crate::snapshot::{PageLimit, PageRows, PageSource};
 use crate::split::{Chunk, Key};
 use crate::stop::Stopped;

@@ -14,7 +14,7 @@ use crate::reader::pages::{PageRead, PageTask, PageThreads};
 use crate::reader::progress::SnapshotProgress;
 use crate::reader::state::{PageEnd, PageId};
 use crate::reader::worker::{At, Output, Worker, internal};
-use crate::snapshot::page::{ClosedPage, SelectedPage};
+use crate::snapshot::closed::{ClosedPage, SelectedPage};
 use crate::snapshot::{PageRounds, PageSource};
 use crate::split::{Chunk, TableName};
 use crate::stop::RealClock;

@@ -1,6 +1,7 @@
 //! The snapshot phase: where to cut, how a page is read and corrected, how its rows go out.
 
 pub mod barrier;
+pub mod closed;
 pub mod exact;
 pub mod merge;
 pub mod page;
@@ -11,7 +12,7 @@ pub mod wait;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::{Figures, Headroom};
 use crate::position::{Point, Position, Scn};
-use crate::snapshot::page::{ClosedPage, ClosedRound, PageTicket, SelectedPage};
+use crate::snapshot::closed::{ClosedPage, ClosedRound, PageTicket, SelectedPage};
 use crate::snapshot::wait::Clock;
 use crate::split::{Chunk, Key};
 use crate::unavailable::Counts;

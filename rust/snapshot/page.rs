@@ -1,19 +1,23 @@
 //! Pages in rounds (design 4.3, 4.4): while a round's pages are read the log reader stands still, then one advance of
 //! the log corrects and closes them all.
 
+mod correction;
+
 use std::sync::Arc;
 
-use crate::catalog::Table;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::standstill::Standstill;
-use crate::log::{Figures, Fragment, Headroom, LogEvent, LogReader, Patience, Progress};
+use crate::log::{Figures, Headroom, LogEvent, LogReader, Patience, Progress};
 use crate::position::{Point, Position, Scn};
-use crate::row::{RowCodec, RowKind, RowOrigin};
+use crate::row::RowCodec;
+use crate::snapshot::closed::{ClosedPage, ClosedRound, PageTicket, SelectedPage};
 use crate::snapshot::merge::Page;
 use crate::snapshot::wait::{Clock, go_on, until_visible};
 use crate::snapshot::{PageLimit, PageRounds, PageRows, PageSource};
-use crate::split::{Chunk, FinishedRange, Key, KeyRange};
-use crate::unavailable::{Around, Completion, Counts};
+use crate::split::{Chunk, Key, KeyRange};
+use crate::unavailable::{Completion, Counts};
+
+use correction::{Applying, Scratch, correct};
 
 /// How large pages and rounds become, and how long they wait.
 #[derive(Clone, Copy, Debug)]
@@ -31,122 +35,6 @@ pub struct RoundLimits {
 /// What the first round may hold: no row goes out before a round is closed, and whoever waits for the first ones waits for
 /// so much to be read.
 const FIRST_ROUND_BYTES: usize = 4 << 20;
-
-/// The leave to read one page by a SELECT that starts from now on; void once the round is closed.
-#[derive(Debug)]
-pub struct PageTicket {
-    round: u64,
-}
-
-impl PageTicket {
-    pub(super) fn new(round: u64) -> Self {
-        PageTicket { round }
-    }
-}
-
-/// A page as it was read.
-#[derive(Debug)]
-pub struct SelectedPage {
-    /// The table's number in the reader's table list.
-    pub table: u32,
-    /// What it was read from.
-    pub chunk: Chunk,
-    /// Its rows: the first ones of the chunk.
-    pub rows: PageRows,
-    /// The first key that was not read, if any was left.
-    pub rest: Option<Key>,
-    /// Which transactions it contains, where the database tells.
-    pub point: Option<Point>,
-}
-
-/// A page that equals its part of the table at its point.
-#[derive(Debug)]
-pub struct ClosedPage {
-    /// The table's number in the reader's table list.
-    pub table: u32,
-    /// What it was read from.
-    pub chunk: Chunk,
-    /// Its own keys.
-    pub range: KeyRange,
-    /// What is left of the chunk behind it.
-    pub rest: Option<Chunk>,
-    /// Which transactions it contains.
-    pub point: Point,
-    /// The oldest START among transactions that are not committed at the point.
-    pub mine_from: Scn,
-    /// Its rows in key order, encoded as inserts.
-    pub rows: PageRows,
-}
-
-impl ClosedPage {
-    /// A page that needs no correction.
-    pub(super) fn whole(table: u32, chunk: Chunk, rows: PageRows, rest: Option<Key>, point: Point) -> Self {
-        let range = KeyRange {
-            lower: chunk.range.lower.clone(),
-            upper: rest.clone().or_else(|| chunk.range.upper.clone()),
-        };
-        let rest = rest.map(|lower| Chunk {
-            table: chunk.table.clone(),
-            range: KeyRange {
-                lower: Some(lower),
-                upper: chunk.range.upper.clone(),
-            },
-        });
-        ClosedPage {
-            table,
-            range,
-            rest,
-            mine_from: point.end().scn,
-            chunk,
-            point,
-            rows,
-        }
-    }
-
-    /// What is finished once so many of its rows are out; nothing before the first one.
-    pub fn finished_after(&self, rows: usize) -> Option<FinishedRange> {
-        if rows == 0 && !self.rows.is_empty() {
-            return None;
-        }
-        Some(FinishedRange {
-            table: self.chunk.table.clone(),
-            range: KeyRange {
-                lower: self.range.lower.clone(),
-                upper: self.next_key(rows).or_else(|| self.range.upper.clone()),
-            },
-            point: self.point.clone(),
-            mine_from: self.mine_from,
-        })
-    }
-
-    /// What of the page itself (its chunk's rest is not part of it) must be read again if only so many of its rows are
-    /// out.
-    pub fn unread_after(&self, rows: usize) -> Option<Chunk> {
-        let key = self.next_key(rows)?;
-        let lower = if rows == 0 { self.range.lower.clone() } else { Some(key) };
-        Some(Chunk {
-            table: self.chunk.table.clone(),
-            range: KeyRange {
-                lower,
-                upper: self.range.upper.clone(),
-            },
-        })
-    }
-
-    fn next_key(&self, rows: usize) -> Option<Key> {
-        (rows < self.rows.len()).then(|| Key(self.rows.key(rows).into()))
-    }
-}
-
-/// What a round gave.
-#[derive(Debug, Default)]
-pub struct ClosedRound {
-    /// Its pages, by table and key.
-    pub pages: Vec<ClosedPage>,
-    /// What has to be read again from the start, since its table changed its shape while the page was corrected: the
-    /// table's number and what the page was read from.
-    pub again: Vec<(u32, Chunk)>,
-}
 
 /// Reads the pages of one snapshot reader, round by round, and keeps its log reader.
 pub struct Rounds {
@@ -166,35 +54,6 @@ pub struct Rounds {
     scratch: Scratch,
     /// Without one a value that the log does not hold is an error.
     completion: Option<Completion>,
-}
-
-#[derive(Default)]
-struct Scratch {
-    before: Vec<u8>,
-    after: Vec<u8>,
-    row: Vec<u8>,
-}
-
-/// What is kept of the memory that a row took.
-const KEPT: usize = 1 << 20;
-
-/// What an event of the log is applied with.
-struct Applying<'a> {
-    codec: &'a dyn RowCodec,
-    scratch: &'a mut Scratch,
-    completion: Option<&'a mut Completion>,
-    log: &'a mut dyn LogReader,
-    clock: &'a mut dyn Clock,
-}
-
-impl Applying<'_> {
-    fn reshape(&mut self, table: u32, shape: &Arc<Table>) -> Result<()> {
-        if let Some(completion) = &mut self.completion {
-            completion.reshape(table, shape);
-        }
-        let reshaped = self.codec.reshape(table, shape);
-        reshaped.map_err(|error| error.on(&shape.name))
-    }
 }
 
 impl Rounds {
@@ -562,82 +421,4 @@ pub(super) fn check_order(range: &KeyRange, rows: &PageRows, rest: Option<&Key>)
         )),
         _ => Ok(()),
     }
-}
-
-/// Applies changes to the pages (by table and key in order) that they fall into.
-fn correct(pages: &mut [Page], applying: &mut Applying<'_>, fragment: &Fragment) -> Result<()> {
-    if let Some(completion) = &mut applying.completion {
-        completion.begin();
-    }
-    for (at, change) in fragment.changes.rows.iter().enumerate() {
-        let first = pages.partition_point(|page| page.table() < change.table);
-        let Some(page) = pages.get(first).filter(|page| page.table() == change.table) else {
-            continue;
-        };
-        let table = page.chunk().table.clone();
-        correct_by(pages, applying, fragment, at).map_err(|error| error.on(&table).at(fragment.head.commit))?;
-    }
-    if let Some(completion) = &mut applying.completion {
-        completion.begin();
-    }
-    Ok(())
-}
-
-/// Applies one change.
-fn correct_by(pages: &mut [Page], applying: &mut Applying<'_>, fragment: &Fragment, at: usize) -> Result<()> {
-    let (values, change) = (&fragment.changes.values, &fragment.changes.rows[at]);
-    let Applying {
-        codec,
-        scratch,
-        completion,
-        log,
-        clock,
-    } = applying;
-    let (codec, table) = (*codec, change.table);
-    let Scratch { before, after, row } = &mut **scratch;
-    if let Some(image) = change.after {
-        after.clear();
-        codec.key(table, values, image, after)?;
-    }
-    if let Some(image) = change.before {
-        before.clear();
-        codec.key(table, values, image, before)?;
-        if change.after.is_none() || before != after {
-            if let Some(page) = find(pages, table, before) {
-                pages[page].remove(before);
-            }
-        }
-    }
-    let Some(image) = change.after else { return Ok(()) };
-    let Some(page) = find(pages, table, after) else {
-        return Ok(());
-    };
-    let (values, image) = match completion {
-        None => (values, image),
-        Some(completion) => {
-            let around = Around {
-                at,
-                codec,
-                wanted: &|table, key| Ok(find(pages, table, key).is_some()),
-                log: &mut **log,
-                clock: &mut **clock,
-            };
-            let whole = completion.complete(&fragment.changes, None, Some(image), around)?;
-            (whole.values, whole.after.unwrap_or(image))
-        }
-    };
-    row.clear();
-    row.shrink_to(KEPT);
-    codec.row(table, RowKind::Insert, values, image, &RowOrigin::default(), row)?;
-    pages[page].put(after, row);
-    Ok(())
-}
-
-/// The page that a key falls into, of pages by table and key.
-fn find(pages: &[Page], table: u32, key: &[u8]) -> Option<usize> {
-    let behind = pages.partition_point(|page| {
-        page.table() < table || (page.table() == table && page.lower().is_none_or(|lower| lower <= key))
-    });
-    let number = behind.checked_sub(1)?;
-    (pages[number].table() == table && pages[number].contains(key)).then_some(number)
 }

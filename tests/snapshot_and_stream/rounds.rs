@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tidemark::error::{Error, ErrorKind, Result};
 use tidemark::position::{Point, Position, Scn};
-use tidemark::snapshot::page::{ClosedPage, RoundLimits, Rounds};
+use tidemark::snapshot::closed::ClosedPage;
+use tidemark::snapshot::page::{RoundLimits, Rounds};
 use tidemark::snapshot::{PageLimit, PageRows, PageSource};
 use tidemark::split::{Chunk, Key};
 

@@ -9,6 +9,11 @@ pub const STATUS_DICTIONARY: i32 = 2;
 /// The STATUS values of a corrupt block.
 const STATUS_CORRUPT: [i32; 2] = [1343, 1234];
 
+/// The dictionary does not fit a record.
+pub(super) fn mismatch<T>(what: impl Into<String>) -> Result<T> {
+    Err(ErrorKind::DictionaryMismatch(what.into()).into())
+}
+
 /// How many records were passed over, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {

@@ -12,6 +12,7 @@
 //! shape        one shape of a table: its columns in a redo text
 //! faults       what to do about records that cannot be read
 //! changes      redo texts to changes
+//! values       one value of a redo text
 //! dictionary   which shapes the captured tables have now
 //! delivery     a committed transaction in fragments
 //! mine_back    the START of a transaction that began before mining did
@@ -40,4 +41,5 @@ pub mod redo_sql;
 pub mod session;
 mod shape;
 pub mod source;
+mod values;
 pub mod windows;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::catalog::{Column, Table};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::logminer::changes::{mismatch, put, shortened};
+use crate::log::logminer::faults::mismatch;
 use crate::log::logminer::history::{Between, History, column, means_the_same};
 use crate::log::logminer::redo_sql::{Fault, Layout, Operation, Parser, Row, Value as Redo};
+use crate::log::logminer::values::{put, shortened};
 use crate::log::transactions::Record;
 use crate::row::codec::Needed;
 use crate::row::value::{Image, Value, ValueBuffer};

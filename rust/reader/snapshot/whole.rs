@@ -6,7 +6,7 @@ use crate::reader::capture::Capture;
 use crate::reader::snapshot::Snapshot;
 use crate::reader::state::{PageEnd, PageId};
 use crate::reader::worker::{Worker, internal};
-use crate::snapshot::page::ClosedPage;
+use crate::snapshot::closed::ClosedPage;
 use crate::snapshot::{PageLimit, PageSource, Piece};
 use crate::split::Chunk;
 
