@@ -1,28 +1,30 @@
 //! The log phase: transactions in commit order become rows, what pages already contain is left out, and every row
 //! carries what a checkpoint behind it has to keep (design 5, 6).
 
+mod changes;
 pub mod filter;
 mod parts;
+mod schema;
 mod unit;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalog::Table;
-use crate::catalog::change::ChangeKind;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::OnFault;
-use crate::log::{Change, Figures, Fragment, Headroom, LogEvent, LogReader, Progress, SchemaEvent, TransactionHead};
+use crate::log::{Change, Figures, Fragment, Headroom, LogEvent, LogReader, Progress, TransactionHead};
 use crate::offset::{Offset, Partial};
 use crate::position::{Place, Position, Scn};
-use crate::row::batch::{Batch, BatchLimit, Mark};
-use crate::row::{Part, RowCodec, RowKind, RowOrigin, Updates};
+use crate::row::batch::{Batch, BatchLimit};
+use crate::row::{Part, RowCodec, RowOrigin};
 use crate::snapshot::wait::Clock;
 use crate::split::{FinishedRange, Partition, StreamSplit, TableName};
+use crate::stream::changes::Keys;
 use crate::stream::filter::Filter;
 use crate::stream::parts::{Due, Parts};
-use crate::stream::unit::{Counted, Unit};
-use crate::unavailable::{Around, Completion, Counts};
+use crate::stream::unit::Counted;
+use crate::unavailable::{Completion, Counts};
 
 /// What to do when a captured table is truncated while rows of it are downstream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,12 +81,6 @@ pub struct Stream {
     counted: Counted,
     /// Without one a value that the log does not hold is an error.
     completion: Option<(Completion, Box<dyn Clock + Send>)>,
-}
-
-#[derive(Default)]
-struct Keys {
-    before: Vec<u8>,
-    after: Vec<u8>,
 }
 
 impl Stream {
@@ -354,105 +350,6 @@ impl Stream {
             .map_err(|error| error.doing("reading the log").on(&shape.name).at(head.commit))
     }
 
-    /// A change of shape is a unit of its own, in front of the rows of the new shape. One that all pages were read behind is
-    /// none: their rows have that shape.
-    fn take_schema(&mut self, event: &SchemaEvent, batch: &mut Batch) -> Result<()> {
-        let SchemaEvent {
-            head,
-            table,
-            place,
-            change,
-        } = event;
-        if let Some(shape) = &change.shape {
-            self.reshape(*table, shape, head)?;
-        }
-        match &self.resume {
-            Some(partial) if partial.last == *place => {
-                self.resume = None;
-                return Ok(());
-            }
-            Some(_) => return Ok(()),
-            None => {}
-        }
-        log::info!("{} at scn {}: {}", change.table, place.scn, change.statement);
-        if self.is_behind(event) {
-            return Ok(());
-        }
-        if change.kind == ChangeKind::Truncate && self.is_among(event) {
-            // Whoever empties the table now would lose the rows of the pages behind it.
-            return self.truncated(event);
-        }
-        let origin = origin(head, *place);
-        batch.of_commit(head.commit_micros);
-        let carried = batch.push_if(RowKind::Insert, |out| {
-            self.codec.schema_change(*table, change, &origin, out)
-        })?;
-        if carried {
-            batch.end_unit(Mark::Inside {
-                commit: head.commit,
-                xid: head.xid,
-                last: *place,
-            });
-            return Ok(());
-        }
-        match change.kind {
-            ChangeKind::Truncate => self.truncated(event),
-            ChangeKind::Drop => self.gone(event, "dropped"),
-            ChangeKind::Rename => self.gone(event, "renamed"),
-            ChangeKind::Create | ChangeKind::Alter | ChangeKind::Other => Ok(()),
-        }
-    }
-
-    /// All pages were read behind a change of the table: they are of what came after it.
-    fn is_behind(&self, event: &SchemaEvent) -> bool {
-        self.filter
-            .as_ref()
-            .is_some_and(|filter| filter.all_behind(&event.change.table, &self.tables, &event.head, event.place.scn))
-    }
-
-    /// Whether some pages of the table may have been read behind a change of it.
-    fn is_among(&self, event: &SchemaEvent) -> bool {
-        self.filter
-            .as_ref()
-            .is_some_and(|filter| filter.any_behind(&event.change.table, &self.tables, &event.head, event.place.scn))
-    }
-
-    /// The rows downstream are of a table that is there no more, or not by its name.
-    fn gone(&self, event: &SchemaEvent, how: &str) -> Result<()> {
-        let SchemaEvent { place, change, .. } = event;
-        let text = format!("the table was {how}: {}", change.statement);
-        let error = Error::from(ErrorKind::DictionaryMismatch(text))
-            .doing("reading the log")
-            .on(&change.table)
-            .at(format_args!("scn {}", place.scn));
-        if self.settings.on_mismatch == OnFault::Fail {
-            return Err(error);
-        }
-        log::warn!("its rows stay downstream, as log.on-dictionary-mismatch = 'skip' asks for: {error}");
-        Ok(())
-    }
-
-    fn truncated(&mut self, event: &SchemaEvent) -> Result<()> {
-        let SchemaEvent { place, change, .. } = event;
-        match self.settings.on_truncate {
-            OnTruncate::Fail => {
-                return Err(Error::from(ErrorKind::Truncated)
-                    .doing(format!("reading the log: {}", change.statement))
-                    .on(&change.table)
-                    .at(format_args!("scn {}", place.scn)));
-            }
-            OnTruncate::Ignore => {
-                self.truncates_ignored += 1;
-                log::warn!(
-                    "table {} was truncated at scn {}; its rows stay downstream, as on-truncate = 'ignore' asks for",
-                    change.table,
-                    place.scn
-                );
-            }
-        }
-        Ok(())
-    }
-
     /// Makes units of a fragment's changes until the batch is full.
     fn unroll(&mut self, fragment: Fragment, part: Part, mut next: usize, batch: &mut Batch) -> Result<()> {
         let head = fragment.head;
@@ -482,118 +379,6 @@ impl Stream {
             completion.begin();
         }
     }
-
-    /// One change, one unit; or none if pages have it. What an earlier attempt has sent is only counted.
-    fn take_change(&mut self, fragment: &Fragment, part: Part, at: usize, batch: &mut Batch) -> Result<()> {
-        let change = &fragment.changes.rows[at];
-        let unit = self.judge(fragment, change)?;
-        let Some(partial) = &self.resume else {
-            return unit.map_or(Ok(()), |unit| self.emit(fragment, part, at, unit, batch));
-        };
-        if partial.last == change.place {
-            self.resume = None;
-        }
-        for _ in 0..unit.map_or(0, Unit::events) {
-            self.counted.next(change.table);
-        }
-        Ok(())
-    }
-
-    /// What of a change is not in a page. Both halves are judged by their own keys.
-    fn judge(&mut self, fragment: &Fragment, change: &Change) -> Result<Option<Unit>> {
-        let (head, values, table) = (&fragment.head, &fragment.changes.values, change.table);
-        let filter = self.filter.as_ref().filter(|filter| filter.covers(table));
-        let moves = change.before.is_some() && change.after.is_some();
-        if filter.is_some() || moves {
-            if let Some(image) = change.before {
-                self.keys.before.clear();
-                self.codec.key(table, values, image, &mut self.keys.before)?;
-            }
-            if let Some(image) = change.after {
-                self.keys.after.clear();
-                self.codec.key(table, values, image, &mut self.keys.after)?;
-            }
-        }
-        let wanted = |key: &[u8]| match filter {
-            Some(filter) => filter.contains(table, key, head).map(|contained| !contained),
-            None => Ok(true),
-        };
-        let before = match change.before {
-            Some(image) if wanted(&self.keys.before)? => Some(image),
-            _ => None,
-        };
-        let after = match change.after {
-            Some(image) if wanted(&self.keys.after)? => Some(image),
-            _ => None,
-        };
-        Ok(match (before, after) {
-            (None, None) => None,
-            (Some(before), None) => Some(Unit::Leaves(before)),
-            (None, Some(after)) => Some(Unit::Comes(after)),
-            (Some(before), Some(after)) if self.keys.before == self.keys.after => Some(Unit::Becomes(before, after)),
-            (Some(before), Some(after)) => Some(Unit::Moves(before, after)),
-        })
-    }
-
-    fn emit(&mut self, fragment: &Fragment, part: Part, at: usize, unit: Unit, batch: &mut Batch) -> Result<()> {
-        use RowKind::{Delete, Insert, UpdateAfter, UpdateBefore};
-        let (head, change) = (&fragment.head, &fragment.changes.rows[at]);
-        let (codec, counted, table) = (&*self.codec, &mut self.counted, change.table);
-        let (values, unit) = match &mut self.completion {
-            None => (&fragment.changes.values, unit),
-            Some((completion, clock)) => {
-                let filter = self.filter.as_ref();
-                let contained =
-                    |table, key: &[u8]| filter.map_or(Ok(false), |filter| filter.contains(table, key, head));
-                let around = Around {
-                    at,
-                    codec,
-                    wanted: &|table, key| contained(table, key).map(|contained| !contained),
-                    log: &mut *self.log,
-                    clock: &mut **clock,
-                };
-                let (before, after) = unit.images(codec.updates());
-                let whole = completion.complete(&fragment.changes, before, after, around)?;
-                (whole.values, unit.with(whole.before, whole.after))
-            }
-        };
-        let mut origin = RowOrigin {
-            part: Some(part),
-            ..origin(head, change.place)
-        };
-        let mut count = |origin: &mut RowOrigin| (origin.total_order, origin.table_order) = counted.next(table);
-        batch.of_commit(head.commit_micros);
-        let mut push = |kind, image, origin: &RowOrigin| {
-            batch.push_row(kind, |out| codec.row(table, kind, values, image, origin, out))
-        };
-        count(&mut origin);
-        match unit {
-            Unit::Leaves(image) => push(Delete, image, &origin)?,
-            Unit::Comes(image) => push(Insert, image, &origin)?,
-            Unit::Becomes(before, after) => match codec.updates() {
-                Updates::Halves => {
-                    push(UpdateBefore, before, &origin)?;
-                    push(UpdateAfter, after, &origin)?;
-                }
-                Updates::After => push(UpdateAfter, after, &origin)?,
-                Updates::Joined => batch.push_row(UpdateAfter, |out| {
-                    codec.update(table, values, (before, after), &origin, out)
-                })?,
-            },
-            Unit::Moves(before, after) => {
-                push(Delete, before, &origin)?;
-                count(&mut origin);
-                push(Insert, after, &origin)?;
-            }
-        }
-        self.newest_commit = Some(head.commit_micros);
-        batch.end_unit(Mark::Inside {
-            commit: head.commit,
-            xid: head.xid,
-            last: change.place,
-        });
-        Ok(())
-    }
 }
 
 fn origin(head: &TransactionHead, place: Place) -> RowOrigin {
@@ -613,6 +398,7 @@ fn not_found(partial: &Partial, found: &str) -> Error {
     ))
     .into()
 }
+
 /// Refuses ranges whose bounds are keys of another make than those of now: changes would be looked for in other ones than
 /// their rows.
 fn check_keys(codec: &dyn RowCodec, tables: &[Arc<TableName>], ranges: &[FinishedRange]) -> Result<()> {

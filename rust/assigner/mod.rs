@@ -8,12 +8,16 @@
 
 mod gate;
 mod hearing;
+mod progress;
 mod ranges;
+mod reports;
 mod settings;
+mod state;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use progress::{CutProgress, Progress};
 pub use settings::{Checkpointing, Settings};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -22,11 +26,8 @@ use std::sync::Arc;
 use crate::error::{Error, ErrorKind, Result};
 use crate::offset::Offset;
 use crate::position::{Incarnation, Position, Scn};
-use crate::split::{
-    AssignerState, Chunk, FinishedRange, Key, Partition, Plan, Run, Split, TableName, ToEnumerator, ToReader,
-};
+use crate::split::{Chunk, FinishedRange, Partition, Run, Split, TableName, ToEnumerator, ToReader};
 use hearing::Hearing;
-use ranges::Provisional;
 use table::Table;
 
 /// What is to be done in Flink's context, in this order.
@@ -51,30 +52,6 @@ pub enum Action {
         /// To which reader.
         subtask: u32,
     },
-}
-
-/// How far the snapshot is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Chunks cut so far; all of them once `cut` is set.
-    pub chunks: usize,
-    /// Of these, those whose rows are out.
-    pub chunks_done: usize,
-    /// Whether all tables are cut.
-    pub cut: bool,
-    /// Finished ranges kept.
-    pub ranges: usize,
-    /// Of these, those not yet known to be in a completed checkpoint.
-    pub provisional: usize,
-}
-
-/// Where cutting goes on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CutProgress {
-    /// The table to cut.
-    pub table: Arc<TableName>,
-    /// The lower bound of its next chunk; `None` for its first.
-    pub lower: Option<Key>,
 }
 
 /// The enumerator's decision and its state.
@@ -159,37 +136,6 @@ impl Assigner {
     /// Says whether a reader may still hold splits of an earlier run.
     pub fn set_mixed(&mut self, is_mixed: bool) {
         self.run.is_mixed = is_mixed;
-    }
-
-    /// The assigner of a checkpoint. All its ranges are firm, no reader is registered yet.
-    ///
-    /// # Errors
-    /// State errors; `Option` where the way of checkpointing cannot bring the snapshot to its end.
-    pub fn restore(bytes: &[u8], settings: Settings) -> Result<Self> {
-        let state = AssignerState::decode(bytes)?;
-        let mut assigner = Assigner::new(settings);
-        assigner.incarnation = state.incarnation;
-        match state.plan {
-            None => {}
-            Some(Plan::Stream(offset)) => assigner.start = Start::Stream(offset),
-            Some(Plan::Tables { from, tables }) => {
-                assigner.start = Start::Tables { from };
-                for cut in tables {
-                    let table = Table::restore(cut)?;
-                    assigner.whole += usize::from(table.whole);
-                    assigner.tables.insert(table.name.clone(), table);
-                }
-            }
-        }
-        for range in state.ranges {
-            assigner.keep(range, None)?;
-        }
-        assigner.planned = state.planned.into();
-        assigner.partitions = state.partitions;
-        assigner.run = state.run;
-        assigner.stream = state.stream_out.then_some(StreamOut { subtask: None });
-        assigner.refuse_unsafe_checkpointing()?;
-        Ok(assigner)
     }
 
     /// Decides for a snapshot of these tables and a stream behind it, from `from` on or, without it, from the smallest
@@ -344,33 +290,6 @@ impl Assigner {
         Ok(actions)
     }
 
-    /// The state for a checkpoint, which from now on holds every range reported so far.
-    pub fn snapshot(&mut self, checkpoint: u64) -> Vec<u8> {
-        for kept in self.tables.values_mut().flat_map(|table| table.ranges.kept_mut()) {
-            if let Some(provisional) = &mut kept.provisional {
-                provisional.checkpoint.get_or_insert(checkpoint);
-            }
-        }
-        let plan = match &self.start {
-            Start::Undecided => None,
-            Start::Stream(offset) => Some(Plan::Stream(offset.clone())),
-            Start::Tables { from } => Some(Plan::Tables {
-                from: *from,
-                tables: self.tables.values().map(Table::cut).collect(),
-            }),
-        };
-        AssignerState {
-            incarnation: self.incarnation,
-            plan,
-            planned: self.planned.iter().cloned().collect(),
-            ranges: self.ranges().cloned().collect(),
-            stream_out: self.stream.is_some(),
-            partitions: self.partitions.clone(),
-            run: self.run,
-        }
-        .encode()
-    }
-
     /// A checkpoint is complete, and with it every earlier one whose notice may have been lost. What follows from it goes to
     /// each reader when it says that it goes on ([`ToEnumerator::Completed`]).
     ///
@@ -383,88 +302,10 @@ impl Assigner {
         Ok(actions)
     }
 
-    /// Where cutting goes on; `None` once all tables are cut, or if there are none to cut.
-    pub fn cut_progress(&self) -> Option<CutProgress> {
-        let table = self.tables.values().find(|table| !table.whole)?;
-        Some(CutProgress {
-            table: table.name.clone(),
-            lower: table.next_lower().cloned(),
-        })
-    }
-
-    /// How far the snapshot is; all zero for a job without one.
-    pub fn progress(&self) -> Progress {
-        let sum = |of: fn(&Table) -> usize| self.tables.values().map(of).sum();
-        Progress {
-            chunks: sum(Table::chunks),
-            chunks_done: sum(Table::chunks_done),
-            cut: self.whole == self.tables.len(),
-            ranges: sum(|table| table.ranges.len()),
-            provisional: self.provisional,
-        }
-    }
-
-    /// The tables whose rows are read; none for a job without a snapshot.
-    pub fn tables(&self) -> Vec<Arc<TableName>> {
-        self.tables.keys().cloned().collect()
-    }
-
-    /// The tables of which not every key is in a finished range yet.
-    pub fn unfinished_tables(&self) -> Vec<Arc<TableName>> {
-        let unfinished = self
-            .tables
-            .values()
-            .filter(|table| !(table.whole && table.ranges.tile()));
-        unfinished.map(|table| table.name.clone()).collect()
-    }
-
-    /// Whether nothing is decided yet: [`Assigner::start_tables`] or [`Assigner::start_stream`] is to come.
-    pub fn is_undecided(&self) -> bool {
-        matches!(self.start, Start::Undecided)
-    }
-
-    /// Whether the stream split is in a reader's hands.
-    pub fn is_streaming(&self) -> bool {
-        self.stream.is_some()
-    }
-
-    /// The oldest place of the log that the finished ranges need, or the place that the stream was told to begin at; `None`
-    /// without one, and once the stream split, which then says what it needs, is out.
-    pub fn smallest_mine_from(&self) -> Option<Scn> {
-        if self.is_streaming() {
-            return None;
-        }
-        let from = match self.start {
-            Start::Tables { from: Some(from) } => Some(from.scn),
-            _ => None,
-        };
-        self.mine_from.keys().next().copied().into_iter().chain(from).min()
-    }
-
-    /// The kept ranges, ascending by table and key: the order in which they go to the stream's reader.
-    pub fn ranges(&self) -> impl Iterator<Item = &FinishedRange> {
-        self.tables.values().flat_map(|table| table.ranges.iter())
-    }
-
     /// Whether a reader can be sent something: it is there, and was not told that there are no more splits. Behind that it
     /// may be gone as soon as it has nothing left to do, and an event that misses its task fails it.
     fn listens(&self, subtask: u32) -> bool {
         self.registered.contains(&subtask) && !self.told.contains(&subtask)
-    }
-
-    /// What a complete checkpoint holds is firm.
-    fn make_firm(&mut self, checkpoint: u64) {
-        self.hearing.complete(checkpoint);
-        if self.provisional == 0 {
-            return;
-        }
-        for kept in self.tables.values_mut().flat_map(|table| table.ranges.kept_mut()) {
-            let holds = |of: &mut Provisional| of.checkpoint.is_some_and(|first| first <= checkpoint);
-            if let Some(of) = kept.provisional.take_if(holds) {
-                self.provisional -= 1;
-                self.hearing.acknowledge(of.owner, kept.range.clone());
-            }
-        }
     }
 
     fn undecided(&self) -> Result<()> {
@@ -486,64 +327,6 @@ impl Assigner {
                 }
                 let event = ToReader::NoneNow;
                 actions.push(Action::Send { subtask, event });
-            }
-        }
-    }
-
-    fn report(&mut self, subtask: u32, range: FinishedRange, actions: &mut Vec<Action>) -> Result<()> {
-        let streaming = self.is_streaming();
-        let listens = self.listens(subtask);
-        let table = self.tables.get_mut(&*range.table).ok_or_else(|| {
-            let kind = ErrorKind::Protocol("a range was reported of a table that is not captured".into());
-            Error::from(kind).on(&range.table)
-        })?;
-        match table.ranges.equal(&range).map(|kept| &mut kept.provisional) {
-            Some(None) => {
-                if listens {
-                    actions.push(acknowledge(subtask, range));
-                }
-            }
-            Some(Some(of)) if streaming => of.owner = subtask,
-            _ => {
-                let provisional = Provisional {
-                    owner: subtask,
-                    checkpoint: None,
-                };
-                self.keep(range, Some(provisional))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn keep(&mut self, range: FinishedRange, provisional: Option<Provisional>) -> Result<()> {
-        let table = self.tables.get_mut(&*range.table).ok_or_else(|| {
-            let kind = ErrorKind::State("a range is kept of a table that is not captured".into());
-            Error::from(kind).on(&range.table)
-        })?;
-        let (mine_from, is_provisional) = (range.mine_from, provisional.is_some());
-        table.add_range(range, provisional)?;
-        self.tiled += usize::from(table.ranges.tile());
-        self.provisional += usize::from(is_provisional);
-        *self.mine_from.entry(mine_from).or_default() += 1;
-        Ok(())
-    }
-
-    fn forget(&mut self, subtask: u32) {
-        if self.provisional == 0 {
-            return;
-        }
-        for table in self.tables.values_mut() {
-            let tiled = table.ranges.tile();
-            let gone = table.forget(subtask);
-            self.provisional -= gone.len();
-            self.tiled -= usize::from(tiled && !gone.is_empty());
-            for range in gone {
-                if let Some(times) = self.mine_from.get_mut(&range.mine_from) {
-                    *times -= 1;
-                    if *times == 0 {
-                        self.mine_from.remove(&range.mine_from);
-                    }
-                }
             }
         }
     }

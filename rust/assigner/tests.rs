@@ -7,7 +7,7 @@ mod ranges;
 
 use super::*;
 use crate::position::Point;
-use crate::split::{KeyRange, StreamSplit};
+use crate::split::{AssignerState, Key, KeyRange, StreamSplit};
 
 fn name(text: &str) -> TableName {
     TableName {

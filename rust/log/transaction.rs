@@ -1,12 +1,14 @@
 //! The records of one transaction, in memory and, as far as they were spilled, in a file.
 
-use std::collections::VecDeque;
+mod blocks;
+
+pub use blocks::Blocks;
+
 use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
 use crate::log::records::{Action, Block, Incoming, Record};
-use crate::log::spill::frame::Frame;
-use crate::log::spill::{self, OpenFile, SpillFile, Spilling, Want, merge};
+use crate::log::spill::{self, SpillFile, Spilling, Want, merge};
 use crate::log::undo::{self, Form, Step, Steps, Undone};
 use crate::position::{Scn, Xid};
 
@@ -429,13 +431,7 @@ impl Transaction {
     /// Its blocks one after the other; what was handed out takes no memory any more.
     pub(super) fn into_blocks(mut self) -> Blocks {
         self.close();
-        Blocks {
-            files: self.files.into(),
-            frame: 0,
-            opened: None,
-            held: self.full.into(),
-            buffer: Vec::new(),
-        }
+        Blocks::new(self.files, self.full)
     }
 }
 
@@ -478,53 +474,5 @@ impl Steps for Transaction {
             }
         }
         Ok(())
-    }
-}
-
-/// The blocks of a transaction, on their way out.
-#[derive(Debug)]
-pub struct Blocks {
-    files: VecDeque<SpillFile>,
-    /// The next frame of the first file.
-    frame: usize,
-    opened: Option<OpenFile>,
-    held: VecDeque<Block>,
-    buffer: Vec<u8>,
-}
-
-impl Blocks {
-    /// Memory that is taken.
-    pub fn size(&self) -> usize {
-        let held: usize = self.held.iter().map(Block::size).sum();
-        held + sizes(&self.files) + self.buffer.capacity()
-    }
-
-    /// Puts the next block in the place of the last one; `false` if there is none.
-    ///
-    /// # Errors
-    /// `Spill`, `SpillCorrupt`.
-    pub fn next(&mut self, block: &mut Block) -> Result<bool> {
-        while let Some(file) = self.files.front() {
-            let frame: Option<&Frame> = file.frames().get(self.frame);
-            let Some(frame) = frame else {
-                self.files.pop_front();
-                self.opened = None;
-                self.frame = 0;
-                continue;
-            };
-            let opened = match self.opened.take() {
-                Some(opened) => opened,
-                None => file.open()?,
-            };
-            opened.read(frame, Want::Whole, block, &mut self.buffer)?;
-            self.opened = Some(opened);
-            self.frame += 1;
-            return Ok(true);
-        }
-        *block = match self.held.pop_front() {
-            Some(next) => next,
-            None => return Ok(false),
-        };
-        Ok(true)
     }
 }

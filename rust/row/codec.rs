@@ -1,25 +1,27 @@
 //! Rows of the captured tables in the form that they have downstream, and their keys: the one encoder of snapshot and
 //! log.
 
+mod fields;
 mod form;
 mod newest;
+mod plan;
 
 pub use form::Form;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::catalog::Table;
 use crate::catalog::change::SchemaChange;
 use crate::catalog::key::KeyCodec;
-use crate::catalog::{ColumnType, Table};
 use crate::error::{Error, ErrorKind, Result};
-use crate::position::{Scn, Xid};
 use crate::row::binary_row::{BinaryRow, MAX_ROW_SIZE};
-use crate::row::codec::form::{Images, Label, Writer};
+use crate::row::codec::fields::Row;
+use crate::row::codec::form::{Images, Writer};
 use crate::row::codec::newest::Newest;
-use crate::row::convert::{Conversion, Refusal, describe};
-use crate::row::fields::Fields;
-use crate::row::layout::{FlinkType, Metadata, OutputColumn, OutputSource};
+use crate::row::codec::plan::{Plan, has_key_of, key_of};
+use crate::row::convert::Refusal;
+use crate::row::layout::OutputColumn;
 use crate::row::value::{Image, Value, ValueBuffer};
 use crate::row::zone::Zone;
 use crate::row::{RowCodec, RowKind, RowOrigin, Updates};
@@ -105,36 +107,6 @@ pub struct Codec {
     zone: Zone,
     on_error: OnValueError,
     nulled: AtomicU64,
-}
-
-struct Plan {
-    table: Arc<Table>,
-    key: Arc<dyn KeyEncoder>,
-    fields: Vec<Field>,
-    needed: Needed,
-    label: Label,
-}
-
-struct Field {
-    name: String,
-    nullable: bool,
-    source: Source,
-}
-
-enum Source {
-    Column(usize, Conversion),
-    Gone,
-    Metadata(Metadata, FlinkType),
-}
-
-/// The row at hand.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    plan: &'a Plan,
-    kind: RowKind,
-    values: &'a ValueBuffer,
-    image: Image,
-    origin: &'a RowOrigin,
 }
 
 impl Codec {
@@ -223,133 +195,6 @@ impl Codec {
             })
             .inspect_err(|_| out.truncate(start))
     }
-
-    /// Writes all fields of a row.
-    fn fields<F: Fields>(&self, writer: &mut F, row: &Row<'_>) -> Result<()> {
-        for (at, field) in row.plan.fields.iter().enumerate() {
-            match &field.source {
-                Source::Column(column, conversion) => {
-                    let value = row.values.get(row.image, *column);
-                    match value {
-                        Value::Absent | Value::Unavailable if self.is_known_by_key(row, *column) => writer.put_null(at),
-                        _ => self.column(writer, at, row, value, *conversion)?,
-                    }
-                }
-                Source::Gone => null(writer, at, row)?,
-                Source::Metadata(metadata, kind) => self
-                    .metadata(writer, at, row, *metadata, *kind)
-                    .map_err(|refusal| row.refused(at, refusal))?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a column says nothing of a row: who keeps rows by their key needs no other column of one that leaves. Flink itself
-    /// puts the row that it has in its place, and takes NULL until then for a column that is NOT NULL too.
-    fn is_known_by_key(&self, row: &Row<'_>, column: usize) -> bool {
-        let leaves = row.kind == RowKind::Delete && self.writer.updates() == Updates::After;
-        leaves && !row.plan.table.key.contains(&column)
-    }
-
-    #[inline]
-    fn column<F: Fields>(
-        &self,
-        writer: &mut F,
-        at: usize,
-        row: &Row<'_>,
-        value: Value<'_>,
-        conversion: Conversion,
-    ) -> Result<()> {
-        match value {
-            Value::Null => return null(writer, at, row),
-            Value::Absent => return Err(row.absent(at)),
-            Value::Unavailable => return Err(row.unavailable(at)),
-            _ => {}
-        }
-        match conversion.write(writer, at, value, &self.zone) {
-            Ok(()) => Ok(()),
-            Err(refusal) if self.on_error == OnValueError::Null && row.plan.fields[at].nullable => {
-                writer.put_null(at);
-                if self.nulled.fetch_add(1, Ordering::Relaxed) == 0 {
-                    log::warn!(
-                        "values go out as NULL, as value.on-error = 'null' asks for; the first: {}",
-                        row.refused(at, refusal)
-                    );
-                }
-                Ok(())
-            }
-            Err(refusal) => Err(row.refused(at, refusal)),
-        }
-    }
-
-    fn metadata<F: Fields>(
-        &self,
-        writer: &mut F,
-        at: usize,
-        row: &Row<'_>,
-        metadata: Metadata,
-        kind: FlinkType,
-    ) -> std::result::Result<(), Refusal> {
-        let text = match metadata {
-            Metadata::TableName => row.plan.table.name.name.as_str(),
-            Metadata::SchemaName => row.plan.table.name.schema.as_str(),
-            Metadata::DatabaseName => self.database.as_str(),
-            Metadata::RowKind => row.kind.symbol(),
-            Metadata::OpTs => {
-                let micros = row.origin.commit_micros;
-                let nanos = micros.rem_euclid(1_000_000) as u32 * 1_000;
-                if let FlinkType::TimestampLtz { precision } = kind {
-                    writer.put_instant(at, micros.div_euclid(1_000_000), nanos, precision);
-                }
-                return Ok(());
-            }
-            Metadata::Scn => return identity(writer, at, row.origin.scn.map(|Scn(scn)| scn), kind),
-            Metadata::TransactionId => return identity(writer, at, row.origin.xid.map(|Xid(xid)| xid), kind),
-            Metadata::Fragment => {
-                let number = row.origin.part.map(|part| part.number.into());
-                return identity(writer, at, number, kind);
-            }
-            Metadata::LastFragment => {
-                match row.origin.part {
-                    Some(part) => writer.put_bool(at, part.last),
-                    None => writer.put_null(at),
-                }
-                return Ok(());
-            }
-        };
-        writer.put_text(at, text);
-        Ok(())
-    }
-}
-
-/// Writes the number of a transaction or of a place in the log; NULL where the snapshot has none.
-fn identity<F: Fields>(
-    writer: &mut F,
-    at: usize,
-    number: Option<u64>,
-    kind: FlinkType,
-) -> std::result::Result<(), Refusal> {
-    let Some(number) = number else {
-        writer.put_null(at);
-        return Ok(());
-    };
-    match i64::try_from(number) {
-        Ok(number) => Conversion::new(&crate::catalog::ColumnType::Integer { bits: 64 }, kind).write(
-            writer,
-            at,
-            Value::Int(number),
-            &Zone::UTC,
-        ),
-        Err(_) => Err(Refusal::new(format!("{number} does not fit into 63 bits"))),
-    }
-}
-
-fn null<F: Fields>(writer: &mut F, at: usize, row: &Row<'_>) -> Result<()> {
-    if row.plan.fields[at].nullable {
-        writer.put_null(at);
-        return Ok(());
-    }
-    Err(row.refused(at, Refusal::new("it is NULL, and the job declares it NOT NULL".into())))
 }
 
 impl RowCodec for Codec {
@@ -449,114 +294,5 @@ impl RowCodec for Codec {
 
     fn nulled_values(&self) -> u64 {
         self.nulled.load(Ordering::Relaxed)
-    }
-}
-
-impl Plan {
-    fn new(captured: CapturedTable) -> Self {
-        let CapturedTable { table, key, columns } = captured;
-        let mut needed = Needed {
-            columns: vec![false; table.columns.len()],
-            ..Needed::default()
-        };
-        for column in &table.key {
-            needed.columns[*column] = true;
-        }
-        let fields = columns
-            .into_iter()
-            .map(|column| Field {
-                source: match column.source {
-                    OutputSource::Column(index) => {
-                        needed.columns[index] = true;
-                        Source::Column(index, Conversion::new(&table.columns[index].kind, column.kind))
-                    }
-                    OutputSource::Gone => {
-                        needed.gone.push(column.name.clone());
-                        Source::Gone
-                    }
-                    OutputSource::Metadata(metadata) => Source::Metadata(metadata, column.kind),
-                },
-                name: column.name,
-                nullable: column.nullable,
-            })
-            .collect();
-        Plan {
-            table: Arc::new(table),
-            key,
-            fields,
-            needed,
-            label: Label::None,
-        }
-    }
-
-    fn key_text(&self, values: &ValueBuffer, image: Image) -> String {
-        let parts: Vec<String> = self
-            .table
-            .key
-            .iter()
-            .map(|column| {
-                format!(
-                    "{}={}",
-                    self.table.columns[*column].name,
-                    describe(values.get(image, *column))
-                )
-            })
-            .collect();
-        match parts.is_empty() {
-            true => "?".into(),
-            false => parts.join(", "),
-        }
-    }
-}
-
-/// Whether a shape has the key of another: the same columns in the same order, of types whose keys compare alike.
-fn has_key_of(shape: &Table, other: &Table) -> bool {
-    let key = |table: &Table| -> Vec<(String, std::mem::Discriminant<ColumnType>)> {
-        let columns = table.key.iter().map(|&number| &table.columns[number]);
-        columns
-            .map(|column| (column.name.clone(), std::mem::discriminant(&column.kind)))
-            .collect()
-    };
-    key(shape) == key(other)
-}
-
-fn key_of(table: &Table) -> String {
-    let names: Vec<&str> = table
-        .key
-        .iter()
-        .map(|&number| table.columns[number].name.as_str())
-        .collect();
-    match names.is_empty() {
-        true => "none".into(),
-        false => format!("({})", names.join(", ")),
-    }
-}
-
-impl Row<'_> {
-    fn refused(&self, at: usize, refusal: Refusal) -> Error {
-        self.error(ErrorKind::Value {
-            column: self.plan.fields[at].name.clone(),
-            key: self.plan.key_text(self.values, self.image),
-            reason: refusal.to_string(),
-        })
-    }
-
-    fn unavailable(&self, at: usize) -> Error {
-        self.error(ErrorKind::ValueUnavailable {
-            column: self.plan.fields[at].name.clone(),
-            key: self.plan.key_text(self.values, self.image),
-        })
-    }
-
-    fn absent(&self, at: usize) -> Error {
-        self.error(ErrorKind::LoggingMode(format!(
-            "the log's record of the row with key {} does not mention column '{}'",
-            self.plan.key_text(self.values, self.image),
-            self.plan.fields[at].name
-        )))
-    }
-
-    fn error(&self, kind: ErrorKind) -> Error {
-        Error::from(kind).on(&self.plan.table.name)
     }
 }

@@ -37,7 +37,7 @@ pub(crate) const TARGETS: &[Target] = &[
         ],
         corpus: || {
             let mut all: Vec<Vec<u8>> = splits().iter().map(Split::encode).collect();
-            let earlier = [crate::split::VERSION_1, crate::split::VERSION_2];
+            let earlier = [crate::split::tests::VERSION_1, crate::split::tests::VERSION_2];
             all.extend(earlier.map(<[u8]>::to_vec));
             all
         },

@@ -3,8 +3,10 @@
 use crate::catalog::change::{ChangeKind, SchemaChange};
 use crate::error::{ErrorKind, Result};
 use crate::row::change::{ChangeBytes, TableBytes};
+use crate::row::codec::Codec;
+use crate::row::codec::fields::Row;
 use crate::row::codec::newest::Newest;
-use crate::row::codec::{Codec, Plan, Row};
+use crate::row::codec::plan::Plan;
 use crate::row::debezium_json::{DebeziumJson, JsonSettings, TableNames};
 use crate::row::envelope::{Described, Envelope, Event, Operation, Side};
 use crate::row::value::Image;

@@ -1,6 +1,7 @@
 //! The pairs that a log is opened at when no state says where.
 
-use super::{LogMinerReader, Looked, Settings};
+use super::mining::Looked;
+use super::{LogMinerReader, Settings};
 use crate::error::{ErrorKind, Result};
 use crate::log::Opening;
 use crate::log::logminer::archives::Archives;
