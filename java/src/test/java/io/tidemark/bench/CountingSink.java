@@ -1,20 +1,16 @@
 package io.tidemark.bench;
 
+import io.tidemark.sink.OneOptionSink;
 import java.time.Instant;
-import java.util.Set;
+import java.util.List;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ConfigOptions;
 import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
 import org.apache.flink.streaming.api.functions.ProcessFunction;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
-import org.apache.flink.table.connector.ChangelogMode;
-import org.apache.flink.table.connector.ProviderContext;
-import org.apache.flink.table.connector.sink.DataStreamSinkProvider;
-import org.apache.flink.table.connector.sink.DynamicTableSink;
 import org.apache.flink.table.data.RowData;
-import org.apache.flink.table.factories.DynamicTableSinkFactory;
-import org.apache.flink.table.factories.FactoryUtil;
+import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.util.Collector;
 
 /**
@@ -23,7 +19,7 @@ import org.apache.flink.util.Collector;
  * {@code 'clock'}, the index of a BIGINT column of microseconds since 1970, also how old each row
  * was.
  */
-public final class CountingSink implements DynamicTableSinkFactory {
+public final class CountingSink extends OneOptionSink<Integer> {
   private static volatile long rows;
   private static volatile long sum;
   private static volatile long firstNanos;
@@ -57,60 +53,14 @@ public final class CountingSink implements DynamicTableSinkFactory {
     return AGES;
   }
 
-  @Override
-  public String factoryIdentifier() {
-    return "counting";
+  public CountingSink() {
+    super("counting", CLOCK);
   }
 
   @Override
-  public Set<ConfigOption<?>> requiredOptions() {
-    return Set.of();
-  }
-
-  @Override
-  public Set<ConfigOption<?>> optionalOptions() {
-    return Set.of(CLOCK);
-  }
-
-  @Override
-  public DynamicTableSink createDynamicTableSink(Context context) {
-    FactoryUtil.TableFactoryHelper helper = FactoryUtil.createTableFactoryHelper(this, context);
-    helper.validate();
-    return new Table(helper.getOptions().get(CLOCK));
-  }
-
-  private static final class Table implements DynamicTableSink {
-    private final int clock;
-
-    private Table(int clock) {
-      this.clock = clock;
-    }
-
-    @Override
-    public ChangelogMode getChangelogMode(ChangelogMode requested) {
-      return ChangelogMode.all();
-    }
-
-    @Override
-    public SinkRuntimeProvider getSinkRuntimeProvider(Context context) {
-      return new DataStreamSinkProvider() {
-        @Override
-        public DataStreamSink<?> consumeDataStream(
-            ProviderContext provider, DataStream<RowData> rows) {
-          return rows.process(new Count(clock)).sinkTo(new DiscardingSink<>());
-        }
-      };
-    }
-
-    @Override
-    public DynamicTableSink copy() {
-      return new Table(clock);
-    }
-
-    @Override
-    public String asSummaryString() {
-      return "counting";
-    }
+  protected DataStreamSink<?> sink(
+      DataStream<RowData> rows, Integer clock, List<LogicalType> columns) {
+    return rows.process(new Count(clock)).sinkTo(new DiscardingSink<>());
   }
 
   private static final class Count extends ProcessFunction<RowData, Void> {

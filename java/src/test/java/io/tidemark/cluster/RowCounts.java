@@ -1,11 +1,12 @@
 package io.tidemark.cluster;
 
+import io.tidemark.sink.OneOptionSink;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.Set;
+import java.util.List;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ConfigOptions;
 import org.apache.flink.runtime.state.FunctionInitializationContext;
@@ -15,14 +16,9 @@ import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
 import org.apache.flink.streaming.api.functions.ProcessFunction;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
-import org.apache.flink.table.connector.ChangelogMode;
-import org.apache.flink.table.connector.ProviderContext;
-import org.apache.flink.table.connector.sink.DataStreamSinkProvider;
-import org.apache.flink.table.connector.sink.DynamicTableSink;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.StringData;
-import org.apache.flink.table.factories.DynamicTableSinkFactory;
-import org.apache.flink.table.factories.FactoryUtil;
+import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.util.Collector;
 
 /**
@@ -30,7 +26,7 @@ import org.apache.flink.util.Collector;
  * another process. Its columns are a BIGINT, a STRING, and the transaction as a STRING. It writes
  * {@link Counts} to the file {@code path} with each checkpoint, and keeps no row.
  */
-public final class RowCounts implements DynamicTableSinkFactory {
+public final class RowCounts extends OneOptionSink<String> {
   private static final ConfigOption<String> PATH =
       ConfigOptions.key("path").stringType().noDefaultValue();
 
@@ -71,60 +67,14 @@ public final class RowCounts implements DynamicTableSinkFactory {
     }
   }
 
-  @Override
-  public String factoryIdentifier() {
-    return "row-counts";
+  public RowCounts() {
+    super("row-counts", PATH);
   }
 
   @Override
-  public Set<ConfigOption<?>> requiredOptions() {
-    return Set.of(PATH);
-  }
-
-  @Override
-  public Set<ConfigOption<?>> optionalOptions() {
-    return Set.of();
-  }
-
-  @Override
-  public DynamicTableSink createDynamicTableSink(Context context) {
-    FactoryUtil.TableFactoryHelper helper = FactoryUtil.createTableFactoryHelper(this, context);
-    helper.validate();
-    return new Table(helper.getOptions().get(PATH));
-  }
-
-  private static final class Table implements DynamicTableSink {
-    private final String path;
-
-    Table(String path) {
-      this.path = path;
-    }
-
-    @Override
-    public ChangelogMode getChangelogMode(ChangelogMode requested) {
-      return ChangelogMode.all();
-    }
-
-    @Override
-    public SinkRuntimeProvider getSinkRuntimeProvider(Context context) {
-      return new DataStreamSinkProvider() {
-        @Override
-        public DataStreamSink<?> consumeDataStream(
-            ProviderContext provider, DataStream<RowData> rows) {
-          return rows.process(new Count(path)).sinkTo(new DiscardingSink<>());
-        }
-      };
-    }
-
-    @Override
-    public DynamicTableSink copy() {
-      return new Table(path);
-    }
-
-    @Override
-    public String asSummaryString() {
-      return "row-counts";
-    }
+  protected DataStreamSink<?> sink(
+      DataStream<RowData> rows, String path, List<LogicalType> columns) {
+    return rows.process(new Count(path)).sinkTo(new DiscardingSink<>());
   }
 
   private static final class Count extends ProcessFunction<RowData, Void>

@@ -29,24 +29,31 @@ final class SinkJar {
     }
   }
 
-  /** Writes a table sink and its nested classes as a jar of their own. */
+  /** Writes a table sink, what it extends, and their nested classes as a jar of their own. */
   static Path write(Path jar, Class<?> sink) throws IOException {
-    Path classes = TARGET.resolve("test-classes");
-    String name = sink.getName();
-    Path folder = classes.resolve(name.replace('.', '/')).getParent();
-    try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
-        Stream<Path> files = Files.list(folder)) {
-      List<Path> own =
-          files
-              .filter(file -> file.getFileName().toString().startsWith(sink.getSimpleName()))
-              .collect(Collectors.toList());
-      for (Path file : own) {
-        out.putNextEntry(new JarEntry(classes.relativize(file).toString()));
-        Files.copy(file, out);
+    try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar))) {
+      for (Class<?> part = sink; part != Object.class; part = part.getSuperclass()) {
+        addNest(out, part);
       }
       out.putNextEntry(new JarEntry("META-INF/services/org.apache.flink.table.factories.Factory"));
-      out.write(name.getBytes(StandardCharsets.UTF_8));
+      out.write(sink.getName().getBytes(StandardCharsets.UTF_8));
     }
     return jar;
+  }
+
+  private static void addNest(JarOutputStream out, Class<?> host) throws IOException {
+    Path classes = TARGET.resolve("test-classes");
+    Path folder = classes.resolve(host.getName().replace('.', '/')).getParent();
+    List<Path> nest;
+    try (Stream<Path> files = Files.list(folder)) {
+      nest =
+          files
+              .filter(file -> file.getFileName().toString().startsWith(host.getSimpleName()))
+              .collect(Collectors.toList());
+    }
+    for (Path file : nest) {
+      out.putNextEntry(new JarEntry(classes.relativize(file).toString()));
+      Files.copy(file, out);
+    }
   }
 }

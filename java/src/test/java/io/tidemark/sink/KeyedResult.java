@@ -24,13 +24,8 @@ import org.apache.flink.streaming.api.datastream.DataStream;
 import org.apache.flink.streaming.api.datastream.DataStreamSink;
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
-import org.apache.flink.table.connector.ChangelogMode;
-import org.apache.flink.table.connector.ProviderContext;
-import org.apache.flink.table.connector.sink.DataStreamSinkProvider;
-import org.apache.flink.table.connector.sink.DynamicTableSink;
 import org.apache.flink.table.data.RowData;
-import org.apache.flink.table.factories.DynamicTableSinkFactory;
-import org.apache.flink.table.factories.FactoryUtil;
+import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.types.RowKind;
 import org.apache.flink.util.Collector;
 
@@ -39,7 +34,7 @@ import org.apache.flink.util.Collector;
  * keyed by ID, one map a name. It outlives jobs, as a database would, and a job that is restored
  * takes back what it wrote after its checkpoint.
  */
-public final class KeyedResult implements DynamicTableSinkFactory {
+public final class KeyedResult extends OneOptionSink<String> {
   private static final ConfigOption<String> NAME =
       ConfigOptions.key("name").stringType().noDefaultValue();
   private static final Map<String, Content> CONTENTS = new ConcurrentHashMap<>();
@@ -131,62 +126,16 @@ public final class KeyedResult implements DynamicTableSinkFactory {
     }
   }
 
-  @Override
-  public String factoryIdentifier() {
-    return "keyed-result";
+  public KeyedResult() {
+    super("keyed-result", NAME);
   }
 
   @Override
-  public Set<ConfigOption<?>> requiredOptions() {
-    return Set.of(NAME);
-  }
-
-  @Override
-  public Set<ConfigOption<?>> optionalOptions() {
-    return Set.of();
-  }
-
-  @Override
-  public DynamicTableSink createDynamicTableSink(Context context) {
-    FactoryUtil.TableFactoryHelper helper = FactoryUtil.createTableFactoryHelper(this, context);
-    helper.validate();
-    return new Sink(helper.getOptions().get(NAME));
-  }
-
-  private static final class Sink implements DynamicTableSink {
-    private final String name;
-
-    private Sink(String name) {
-      this.name = name;
-    }
-
-    @Override
-    public ChangelogMode getChangelogMode(ChangelogMode requested) {
-      return ChangelogMode.all();
-    }
-
-    @Override
-    public SinkRuntimeProvider getSinkRuntimeProvider(Context context) {
-      return new DataStreamSinkProvider() {
-        @Override
-        public DataStreamSink<?> consumeDataStream(
-            ProviderContext provider, DataStream<RowData> rows) {
-          return rows.keyBy((KeySelector<RowData, Long>) row -> row.getLong(0))
-              .process(new Apply(name))
-              .sinkTo(new DiscardingSink<>());
-        }
-      };
-    }
-
-    @Override
-    public DynamicTableSink copy() {
-      return new Sink(name);
-    }
-
-    @Override
-    public String asSummaryString() {
-      return "keyed-result";
-    }
+  protected DataStreamSink<?> sink(
+      DataStream<RowData> rows, String name, List<LogicalType> columns) {
+    return rows.keyBy((KeySelector<RowData, Long>) row -> row.getLong(0))
+        .process(new Apply(name))
+        .sinkTo(new DiscardingSink<>());
   }
 
   /** What a row was before a change. */
