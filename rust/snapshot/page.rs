@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::standstill::Standstill;
-use crate::log::{Figures, Headroom, LogEvent, LogReader, Patience, Progress};
+use crate::log::{Figures, Headroom, LogEvent, LogReader, Patience};
 use crate::position::{Point, Position, Scn};
 use crate::row::RowCodec;
 use crate::snapshot::closed::{ClosedPage, ClosedRound, PageTicket, SelectedPage};
 use crate::snapshot::merge::Page;
 use crate::snapshot::wait::{Clock, go_on, until_visible};
-use crate::snapshot::{PageLimit, PageRounds, PageRows, PageSource};
-use crate::split::{Chunk, Key, KeyRange};
+use crate::snapshot::{PageLimit, PageRounds, PageRows};
+use crate::split::{Key, KeyRange};
 use crate::unavailable::{Completion, Counts};
 
 use correction::{Applying, Scratch, correct};
@@ -83,17 +83,9 @@ impl Rounds {
         self
     }
 
-    /// What was done about values that the log does not hold.
-    pub fn unavailable(&self) -> Counts {
-        self.completion.as_ref().map(Completion::counts).unwrap_or_default()
-    }
-
     /// Reads the log completely up to its opening position, once: only then are all transactions noted whose COMMIT
-    /// stands in front of it. Whatever else asks for it first does it by itself.
-    ///
-    /// # Errors
-    /// `LogBehind`, `Closed`, and those of the log reader.
-    pub fn open(&mut self, clock: &mut dyn Clock) -> Result<()> {
+    /// stands in front of it.
+    fn open(&mut self, clock: &mut dyn Clock) -> Result<()> {
         if !self.opened {
             self.advance(self.opening.scn, clock, |_, _| Ok(()))
                 .map_err(|error| error.doing("reading the log up to where the snapshot begins"))?;
@@ -102,42 +94,79 @@ impl Rounds {
         Ok(())
     }
 
-    /// Says that the log phase will mine from `mine_from` on (a range restored from a checkpoint): while pages are
-    /// read, the log from there on must stay.
-    pub fn keep(&mut self, mine_from: Scn) {
+    /// Reads on until the log is read completely up to `target` as it is now, and a whole number of transactions.
+    fn advance(
+        &mut self,
+        target: Scn,
+        clock: &mut dyn Clock,
+        mut apply: impl FnMut(&mut Applying<'_>, LogEvent) -> Result<()>,
+    ) -> Result<()> {
+        let Patience { limit, pause } = self.limits.log_end;
+        let mut standstill = Standstill::new(limit);
+        let mut inside = false;
+        // What the reader says at first of the log's end it may have asked before the SELECTs; more records at that
+        // scn may have come since. An end beyond is proof at any time, the same one only once it was asked for anew.
+        let mut asked = false;
+        loop {
+            go_on(clock)?;
+            let progress = self.log.progress();
+            let complete = progress.complete_to;
+            if !inside && complete.is_some_and(|scn| scn > target || (asked && scn == target)) {
+                return Ok(());
+            }
+            match self.log.poll()? {
+                Some(event) => {
+                    match &event {
+                        LogEvent::Fragment(fragment) => inside = !fragment.last,
+                        LogEvent::Schema(_) => inside = true,
+                        LogEvent::Progress(_) => {}
+                    }
+                    let mut applying = Applying {
+                        codec: &*self.codec,
+                        scratch: &mut self.scratch,
+                        completion: self.completion.as_mut(),
+                        log: &mut *self.log,
+                        clock: &mut *clock,
+                    };
+                    apply(&mut applying, event)?;
+                }
+                None if inside => return Err(internal("the log reader stopped inside a transaction")),
+                None => {
+                    if !std::mem::replace(&mut asked, true) {
+                        continue;
+                    }
+                    let reached = complete.unwrap_or(progress.position.scn);
+                    standstill.look(target, reached, clock.now(), || self.log.push())?;
+                    clock.pause(pause);
+                }
+            }
+        }
+    }
+}
+
+impl PageRounds for Rounds {
+    /// While pages are read, the log from there on must stay.
+    fn keep(&mut self, mine_from: Scn) {
         self.needed = Some(self.needed.map_or(mine_from, |needed| needed.min(mine_from)));
     }
 
-    /// Gets the database and the log ready for a SELECT of this round: the log that the log phase needs is still
-    /// there, and every transaction that the log reader has handed out or noted is visible. The SELECT may run
-    /// elsewhere; it must start after this and come back by [`Rounds::add_page`] before the round is closed.
-    ///
-    /// # Errors
-    /// `LogGone`, `NotVisible`, `LogBehind`, `Closed`, and those of the log reader.
-    pub fn begin_page(&mut self, clock: &mut dyn Clock) -> Result<PageTicket> {
+    /// The log that the log phase needs is still there, and every transaction that the log reader has handed out or noted is
+    /// visible. The SELECT may run elsewhere.
+    fn begin_page(&mut self, clock: &mut dyn Clock) -> Result<PageTicket> {
         self.open(clock)?;
         self.check_kept()?;
         until_visible(&mut *self.log, self.limits.visibility, clock)?;
         Ok(PageTicket { round: self.round })
     }
 
-    /// Gets ready for a SELECT of rows that go out as they come, without correction. They contain all transactions up to
-    /// the position returned, and any of the later ones; with it comes what [`ClosedPage::mine_from`] says of a page.
-    ///
-    /// # Errors
-    /// Those of [`Rounds::begin_page`].
-    pub fn begin_uncorrected(&mut self, clock: &mut dyn Clock) -> Result<(Position, Scn)> {
+    fn begin_uncorrected(&mut self, clock: &mut dyn Clock) -> Result<(Position, Scn)> {
         self.begin_page(clock)?;
         let progress = self.log.progress();
         self.keep(progress.next_scn);
         Ok((progress.position, progress.next_scn))
     }
 
-    /// Checks that the log which the log phase will need is still there.
-    ///
-    /// # Errors
-    /// `LogGone`; those of the log reader.
-    pub fn check_kept(&mut self) -> Result<()> {
+    fn check_kept(&mut self) -> Result<()> {
         match self.needed {
             None => Ok(()),
             Some(needed) => self
@@ -147,19 +176,14 @@ impl Rounds {
         }
     }
 
-    /// Takes a page that was read with a ticket of this round: the first rows of `chunk` and the first key not read.
-    ///
-    /// # Errors
-    /// `Internal` for a ticket of another round, rows out of order, or keys that belong to another page; those of the
-    /// log reader.
-    pub fn add_page(
-        &mut self,
-        ticket: PageTicket,
-        table: u32,
-        chunk: Chunk,
-        rows: PageRows,
-        rest: Option<Key>,
-    ) -> Result<()> {
+    fn add_page(&mut self, ticket: PageTicket, page: SelectedPage) -> Result<()> {
+        let SelectedPage {
+            table,
+            chunk,
+            rows,
+            rest,
+            ..
+        } = page;
         let name = chunk.table.clone();
         let page = (|| {
             if ticket.round != self.round {
@@ -175,71 +199,33 @@ impl Rounds {
         Ok(())
     }
 
-    /// Reads one page over a connection at hand.
-    ///
-    /// # Errors
-    /// Those of [`Rounds::begin_page`], of the source and of [`Rounds::add_page`].
-    pub fn read_page(
-        &mut self,
-        source: &mut dyn PageSource,
-        table: u32,
-        chunk: Chunk,
-        clock: &mut dyn Clock,
-    ) -> Result<()> {
-        let ticket = self.begin_page(clock)?;
-        let mut rows = PageRows::default();
-        let rest = source
-            .select(&chunk, self.limits.page, &mut rows)
-            .map_err(|error| error.doing("reading a page").on(&chunk.table))?;
-        self.add_page(ticket, table, chunk, rows, rest)
-    }
-
-    /// Whether the round holds as much as it may: the first one little, each one behind a full one twice as much, up to
-    /// the limit.
-    pub fn is_full(&self) -> bool {
+    /// The first one holds little, each one behind a full one twice as much, up to the limit. It may be as large as the one before,
+    /// whose rows are on their way out.
+    fn is_full(&self, _: usize) -> bool {
         self.size() >= self.room
     }
 
-    /// Bytes that the round's pages hold.
-    pub fn size(&self) -> usize {
+    /// So that no more than two rounds are held.
+    fn leaving_at_close(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
         self.pages.iter().map(Page::size).sum()
     }
 
-    /// Whether the round holds no page.
-    pub fn is_empty(&self) -> bool {
-        self.pages.is_empty()
+    /// Every page waits for the log.
+    fn take_closed(&mut self) -> Vec<ClosedPage> {
+        Vec::new()
     }
 
-    /// How many pages the round holds.
-    pub fn len(&self) -> usize {
-        self.pages.len()
-    }
-
-    /// What the log reader has done and what it holds.
-    pub fn figures(&self) -> Figures {
-        self.log.figures()
-    }
-
-    /// How far the log is from losing what the log phase will need of the pages closed so far.
-    pub fn headroom(&self) -> Option<Headroom> {
-        self.log.headroom(self.needed?)
-    }
-
-    /// Where the log reader stands.
-    pub fn progress(&self) -> Progress {
-        self.log.progress()
-    }
-
-    /// Advances the log until everything that a SELECT of the round may have seen has been read, corrects the pages by
-    /// it and closes them. Without pages the log stays where it is.
-    ///
-    /// # Errors
-    /// `LogBehind`, `Closed`, values of changes that do not fit, and those of the log reader; the round is lost then.
-    pub fn close(&mut self, clock: &mut dyn Clock) -> Result<ClosedRound> {
+    /// Advances the log until everything that a SELECT of the round may have seen has been read, and corrects the pages by it.
+    /// Without pages the log stays where it is.
+    fn close(&mut self, clock: &mut dyn Clock) -> Result<ClosedRound> {
         if self.pages.is_empty() {
             return Ok(ClosedRound::default());
         }
-        if self.is_full() {
+        if self.is_full(0) {
             self.room = self.room.saturating_mul(2).min(self.limits.round_bytes);
         }
         self.round += 1;
@@ -294,110 +280,16 @@ impl Rounds {
         Ok(ClosedRound { pages, again })
     }
 
-    /// Reads on until the log is read completely up to `target` as it is now, and a whole number of transactions.
-    fn advance(
-        &mut self,
-        target: Scn,
-        clock: &mut dyn Clock,
-        mut apply: impl FnMut(&mut Applying<'_>, LogEvent) -> Result<()>,
-    ) -> Result<()> {
-        let Patience { limit, pause } = self.limits.log_end;
-        let mut standstill = Standstill::new(limit);
-        let mut inside = false;
-        // What the reader says at first of the log's end it may have asked before the SELECTs; more records at that
-        // scn may have come since. An end beyond is proof at any time, the same one only once it was asked for anew.
-        let mut asked = false;
-        loop {
-            go_on(clock)?;
-            let progress = self.log.progress();
-            let complete = progress.complete_to;
-            if !inside && complete.is_some_and(|scn| scn > target || (asked && scn == target)) {
-                return Ok(());
-            }
-            match self.log.poll()? {
-                Some(event) => {
-                    match &event {
-                        LogEvent::Fragment(fragment) => inside = !fragment.last,
-                        LogEvent::Schema(_) => inside = true,
-                        LogEvent::Progress(_) => {}
-                    }
-                    let mut applying = Applying {
-                        codec: &*self.codec,
-                        scratch: &mut self.scratch,
-                        completion: self.completion.as_mut(),
-                        log: &mut *self.log,
-                        clock: &mut *clock,
-                    };
-                    apply(&mut applying, event)?;
-                }
-                None if inside => return Err(internal("the log reader stopped inside a transaction")),
-                None => {
-                    if !std::mem::replace(&mut asked, true) {
-                        continue;
-                    }
-                    let reached = complete.unwrap_or(progress.position.scn);
-                    standstill.look(target, reached, clock.now(), || self.log.push())?;
-                    clock.pause(pause);
-                }
-            }
-        }
-    }
-}
-
-impl PageRounds for Rounds {
-    fn keep(&mut self, mine_from: Scn) {
-        Rounds::keep(self, mine_from);
-    }
-
-    fn begin_page(&mut self, clock: &mut dyn Clock) -> Result<PageTicket> {
-        Rounds::begin_page(self, clock)
-    }
-
-    fn begin_uncorrected(&mut self, clock: &mut dyn Clock) -> Result<(Position, Scn)> {
-        Rounds::begin_uncorrected(self, clock)
-    }
-
-    fn check_kept(&mut self) -> Result<()> {
-        Rounds::check_kept(self)
-    }
-
-    fn add_page(&mut self, ticket: PageTicket, page: SelectedPage) -> Result<()> {
-        Rounds::add_page(self, ticket, page.table, page.chunk, page.rows, page.rest)
-    }
-
-    /// A round may be as large as the one before, whose rows are on their way out.
-    fn is_full(&self, _: usize) -> bool {
-        Rounds::is_full(self)
-    }
-
-    /// So that no more than two rounds are held.
-    fn leaving_at_close(&self) -> usize {
-        0
-    }
-
-    fn size(&self) -> usize {
-        Rounds::size(self)
-    }
-
-    /// Every page waits for the log.
-    fn take_closed(&mut self) -> Vec<ClosedPage> {
-        Vec::new()
-    }
-
-    fn close(&mut self, clock: &mut dyn Clock) -> Result<ClosedRound> {
-        Rounds::close(self, clock)
-    }
-
     fn figures(&self) -> Figures {
-        Rounds::figures(self)
+        self.log.figures()
     }
 
     fn headroom(&self) -> Option<Headroom> {
-        Rounds::headroom(self)
+        self.log.headroom(self.needed?)
     }
 
     fn unavailable(&self) -> Counts {
-        Rounds::unavailable(self)
+        self.completion.as_ref().map(Completion::counts).unwrap_or_default()
     }
 }
 

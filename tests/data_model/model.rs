@@ -11,10 +11,10 @@ use tidemark::offset::Offset;
 use tidemark::position::{Point, Position, Scn};
 use tidemark::row::RowKind;
 use tidemark::row::batch::BatchLimit;
-use tidemark::snapshot::closed::{ClosedPage, PageTicket};
+use tidemark::snapshot::closed::{ClosedPage, PageTicket, SelectedPage};
 use tidemark::snapshot::page::{RoundLimits, Rounds};
 use tidemark::snapshot::wait::Clock;
-use tidemark::snapshot::{PageLimit, PageRows, PageSource};
+use tidemark::snapshot::{PageLimit, PageRounds, PageRows, PageSource};
 use tidemark::split::{Chunk, FinishedRange, Key, KeyRange, Split, StreamSplit};
 use tidemark::unavailable::Completion;
 
@@ -238,7 +238,7 @@ impl Model {
             return self.go_on_with_page(number, begun);
         }
         let in_round = reader.begun.len() + reader.pages.len();
-        let full = matches!(&reader.rounds, Some((rounds, _)) if rounds.is_full());
+        let full = matches!(&reader.rounds, Some((rounds, _)) if rounds.is_full(0));
         if !reader.unread.is_empty() && in_round < 3 && !full && (in_round == 0 || self.random.chance(60)) {
             return self.begin_page(number);
         }
@@ -317,7 +317,14 @@ impl Model {
         }
         let begun = reader.begun.swap_remove(page);
         if let Some((rows, rest)) = begun.read {
-            rounds.add_page(begun.ticket, begun.table, begun.chunk.clone(), rows, rest)?;
+            let page = SelectedPage {
+                table: begun.table,
+                chunk: begun.chunk.clone(),
+                rows,
+                rest,
+                point: None,
+            };
+            rounds.add_page(begun.ticket, page)?;
             reader.pages.push((begun.table, begun.chunk));
         }
         Ok(())

@@ -10,11 +10,11 @@ use tidemark::position::{CommitPosition, Point, Scn};
 use tidemark::row::value::{Image, Value, ValueBuffer};
 use tidemark::row::{RowCodec, RowKind, RowOrigin};
 use tidemark::snapshot::page::{RoundLimits, Rounds};
-use tidemark::snapshot::{PageLimit, PageRows};
+use tidemark::snapshot::{PageLimit, PageRounds, PageRows};
 use tidemark::split::{Chunk, KeyRange, TableName};
 
 use crate::mined_log::{Line, ScriptedLog};
-use crate::scripted::{StillClock, patience, texts};
+use crate::scripted::{StillClock, patience, selected, texts};
 
 /// Key and row are the number in the first column.
 struct Numbers;
@@ -93,7 +93,9 @@ fn the_point_includes_every_transaction_that_corrected_the_page() {
             table: table().name.clone(),
             range: KeyRange::ALL,
         };
-        rounds.add_page(ticket, 0, chunk, PageRows::default(), None).unwrap();
+        rounds
+            .add_page(ticket, selected(0, chunk, PageRows::default(), None))
+            .unwrap();
         let written = log.script().lines.len();
         log.script().archived = written;
         let page = rounds.close(&mut clock).unwrap().pages.remove(0);

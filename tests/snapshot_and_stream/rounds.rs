@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidemark::error::{Error, ErrorKind, Result};
-use tidemark::position::{Point, Position, Scn};
+use tidemark::error::{Error, ErrorKind};
+use tidemark::position::{Point, Scn};
 use tidemark::snapshot::closed::ClosedPage;
 use tidemark::snapshot::page::{RoundLimits, Rounds};
-use tidemark::snapshot::{PageLimit, PageRows, PageSource};
-use tidemark::split::{Chunk, Key};
+use tidemark::snapshot::{PageLimit, PageRounds, PageRows};
+use tidemark::split::Chunk;
 
 use crate::scripted::{
-    ScriptedLog, StillClock, TextCodec, chunk, cut, fragment, key, patience, range, rows, shape, shaped, texts,
-    transaction,
+    ScriptedLog, StillClock, TextCodec, chunk, cut, fragment, key, patience, range, rows, selected, shape, shaped,
+    texts, transaction,
 };
 
 fn limits() -> RoundLimits {
@@ -36,20 +36,11 @@ fn log(high: u64) -> ScriptedLog {
     log
 }
 
-struct Rows(Vec<&'static str>, Option<&'static str>);
-
-impl PageSource for Rows {
-    fn select(&mut self, _: &Chunk, _: PageLimit, into: &mut PageRows) -> Result<Option<Key>> {
-        *into = rows(&self.0);
-        Ok(self.1.map(key))
-    }
-}
-
 fn read(rounds: &mut Rounds, chunk: Chunk, texts: &[&'static str], rest: Option<&'static str>) {
     let table = u32::from(chunk.table.name == "B");
-    let mut source = Rows(texts.to_vec(), rest);
+    let ticket = rounds.begin_page(&mut StillClock::default()).unwrap();
     rounds
-        .read_page(&mut source, table, chunk, &mut StillClock::default())
+        .add_page(ticket, selected(table, chunk, rows(texts), rest.map(key)))
         .unwrap();
 }
 
@@ -268,7 +259,7 @@ fn a_page_read_with_a_ticket_of_an_earlier_round_is_refused() {
     read(&mut rounds, chunk(0, "m", ""), &[], None);
     close(&mut rounds);
     let error = rounds
-        .add_page(ticket, 0, chunk(0, "", "m"), rows(&["a:1"]), None)
+        .add_page(ticket, selected(0, chunk(0, "", "m"), rows(&["a:1"]), None))
         .unwrap_err();
     assert!(kind_of(error).contains("while the log moved"));
 }
@@ -285,7 +276,7 @@ fn rows_that_do_not_ascend_or_lie_elsewhere_are_refused() {
     for (texts, rest) in cases {
         let mut rounds = rounds(&log(110));
         let ticket = rounds.begin_page(&mut StillClock::default()).unwrap();
-        let added = rounds.add_page(ticket, 0, chunk(0, "", "m"), rows(texts), rest.map(key));
+        let added = rounds.add_page(ticket, selected(0, chunk(0, "", "m"), rows(texts), rest.map(key)));
         assert!(kind_of(added.unwrap_err()).contains("Internal"), "{texts:?}");
     }
 }
@@ -355,11 +346,11 @@ fn a_page_whose_table_changes_its_shape_meanwhile_is_read_again() {
 #[test]
 fn a_round_is_full_by_its_bytes() {
     let mut rounds = rounds(&log(110));
-    assert!(rounds.is_empty() && !rounds.is_full());
+    assert!(rounds.size() == 0 && !rounds.is_full(0));
     read(&mut rounds, chunk(0, "", "m"), &["a:123456789", "b:123456789"], None);
-    assert!(!rounds.is_full());
+    assert!(!rounds.is_full(0));
     read(&mut rounds, chunk(0, "m", ""), &["n:1234567890123"], None);
-    assert!(rounds.is_full() && rounds.len() == 2);
+    assert!(rounds.is_full(0));
 }
 
 #[test]
@@ -373,13 +364,15 @@ fn rounds_grow_from_4_mb_to_their_limit_as_long_as_they_are_full() {
     let mut rounds = Rounds::new(Box::new(log.clone()), Arc::new(TextCodec), cut(100, 0), limits);
     let mut pages_until_full = |most: usize| {
         let mut pages = 0;
-        while !rounds.is_full() && pages < most {
+        while !rounds.is_full(0) && pages < most {
             // A row of 1 MB a page.
             let row = format!("a:{}", "x".repeat(MB));
             let ticket = rounds.begin_page(&mut StillClock::default()).unwrap();
             let mut read = PageRows::default();
             read.push_encoded(b"a", row.as_bytes());
-            rounds.add_page(ticket, 0, chunk(0, "", ""), read, None).unwrap();
+            rounds
+                .add_page(ticket, selected(0, chunk(0, "", ""), read, None))
+                .unwrap();
             pages += 1;
         }
         log.script().visible_end.push(100);
@@ -503,5 +496,4 @@ fn a_round_without_pages_leaves_the_log_alone() {
     let mut rounds = rounds(&log);
     assert!(close(&mut rounds).is_empty());
     assert!(log.script().calls.is_empty());
-    assert_eq!(rounds.progress().position, Position::before(Scn(100)));
 }

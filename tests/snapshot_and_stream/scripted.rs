@@ -11,6 +11,7 @@ use tidemark::position::{CommitPosition, Incarnation, Place, Position, Scn, Xid}
 use tidemark::row::value::{Image, Value, ValueBuffer};
 use tidemark::row::{RowCodec, RowKind, RowOrigin};
 use tidemark::snapshot::PageRows;
+use tidemark::snapshot::closed::SelectedPage;
 use tidemark::snapshot::wait::Clock;
 use tidemark::split::{Chunk, Key, KeyRange, TableName};
 
@@ -54,6 +55,17 @@ pub fn rows(texts: &[&str]) -> PageRows {
         rows.push_encoded(key.as_bytes(), text.as_bytes());
     }
     rows
+}
+
+/// A page as a SELECT gives it.
+pub fn selected(table: u32, chunk: Chunk, rows: PageRows, rest: Option<Key>) -> SelectedPage {
+    SelectedPage {
+        table,
+        chunk,
+        rows,
+        rest,
+        point: None,
+    }
 }
 
 pub fn texts(rows: &PageRows) -> Vec<String> {

@@ -11,14 +11,14 @@ use tidemark::row::batch::{Batch, BatchLimit};
 use tidemark::row::value::Image;
 use tidemark::row::{RowCodec, RowKind, RowOrigin};
 use tidemark::snapshot::page::{RoundLimits, Rounds};
-use tidemark::snapshot::{PageLimit, PageRows, PageSource};
-use tidemark::split::{Chunk, FinishedRange, Key, StreamSplit};
+use tidemark::snapshot::{PageLimit, PageRounds, PageRows};
+use tidemark::split::{FinishedRange, StreamSplit};
 use tidemark::stream::{OnTruncate, Step, Stream, StreamSettings};
 use tidemark::unavailable::OnUnavailable::{Fail, Placeholder, ReadBack};
 use tidemark::unavailable::{Around, Completion, Counts, PLACEHOLDER};
 
 use crate::docs::{Doc, Docs, Shared, changes, delete, insert, transaction, update};
-use crate::scripted::{INCARNATION, ScriptedLog, StillClock, chunk, cut, patience, range, tables, texts};
+use crate::scripted::{INCARNATION, ScriptedLog, StillClock, chunk, cut, patience, range, selected, tables, texts};
 
 /// The images of every change, whole: before and after.
 fn complete(completion: &mut Completion, changes: &Changes, log: &ScriptedLog) -> Result<Vec<(String, String)>> {
@@ -382,15 +382,6 @@ fn the_log_phase_reads_back_what_it_sends() {
     assert_eq!(stream.unavailable().read_back, 3);
 }
 
-struct NoRows;
-
-impl PageSource for NoRows {
-    fn select(&mut self, _: &Chunk, _: PageLimit, into: &mut PageRows) -> Result<Option<Key>> {
-        into.push_encoded(b"a", b"a|0|old|r");
-        Ok(None)
-    }
-}
-
 /// No change brings a value into a page that the log does not hold, and none is read back for a row of no page.
 #[test]
 fn pages_are_corrected_by_whole_rows() {
@@ -420,7 +411,12 @@ fn pages_are_corrected_by_whole_rows() {
     warm(&mut completion, &database);
     let mut rounds = Rounds::new(Box::new(log.clone()), Arc::new(Docs), cut(100, 0), limits).completing(completion);
     let mut clock = StillClock::default();
-    rounds.read_page(&mut NoRows, 0, chunk(0, "", "m"), &mut clock).unwrap();
+    let ticket = rounds.begin_page(&mut clock).unwrap();
+    let mut rows = PageRows::default();
+    rows.push_encoded(b"a", b"a|0|old|r");
+    rounds
+        .add_page(ticket, selected(0, chunk(0, "", "m"), rows, None))
+        .unwrap();
     let closed = rounds.close(&mut clock).unwrap();
     let rows: Vec<String> = texts(&closed.pages[0].rows)
         .iter()
