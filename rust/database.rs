@@ -1,6 +1,7 @@
 //! One configured database: what readers and enumerator open of it. Here the rooms below meet: dialect, connections,
 //! catalogue, codec and log.
 
+mod captured;
 mod connections;
 mod mining;
 mod setup;

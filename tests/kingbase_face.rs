@@ -15,7 +15,7 @@ use tidemark::dialect::{Dialect, Endpoint};
 use tidemark::log::OnFault;
 use tidemark::log::captured::CapturedTable;
 use tidemark::log::decoding::reader::{Settings, SlotReader};
-use tidemark::log::decoding::session::SlotSettings;
+use tidemark::log::decoding::settings::SlotSettings;
 use tidemark::log::decoding::slot;
 use tidemark::log::{FragmentLimit, LogEvent, LogReader, Opening, Patience};
 use tidemark::odbc::{Connection, ConnectionSettings, Secret};

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::catalog::key::is_orderable;
-use crate::catalog::text_order::{self, TextOrder};
+use crate::catalog::text_order::TextOrder;
+use crate::catalog::text_probe;
 use crate::catalog::{Column, ColumnType, Partition, Table, TableVersion};
 use crate::dialect::{Dialect, DictionaryColumn};
 use crate::error::{Error, ErrorKind, Result};
@@ -70,7 +71,7 @@ fn describe(
         key,
         partitions: partitions(connection, dialect, object_id)?,
         text_order: match has_text {
-            true => text_order::measure(connection, dialect)?,
+            true => text_probe::measure(connection, dialect)?,
             false => TextOrder::BYTES,
         },
     })

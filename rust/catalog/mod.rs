@@ -10,6 +10,7 @@ mod load;
 pub mod pattern;
 pub(crate) mod statement;
 pub mod text_order;
+pub mod text_probe;
 
 use std::sync::Arc;
 

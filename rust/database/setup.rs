@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::catalog::key::KeyCodec;
 use crate::catalog::{self, Found, Table};
-use crate::config::{Config, StartupMode, TableWithoutKey};
-use crate::database::tables::{check_upsert, load};
+use crate::config::{Config, StartupMode};
+use crate::database::captured::{check_key, check_upsert, load};
 use crate::dialect::mining::{Mining, MiningFault};
 use crate::dialect::{Dialect, Query};
 use crate::error::{Error, ErrorKind, Result};
@@ -182,22 +181,6 @@ fn check_read_back(config: &Config, table: &Table, columns: &[OutputColumn]) -> 
         ))
         .into()),
     }
-}
-
-/// Whether a table can be read in pages or, without a key, need not be.
-///
-/// # Errors
-/// `Catalog`: it has no key, or none that it can be cut by.
-pub(super) fn check_key(config: &Config, table: &Table) -> Result<()> {
-    if !table.key.is_empty() {
-        return KeyCodec::new(table).map(drop);
-    }
-    if config.table_without_key == TableWithoutKey::Reread || !config.startup.reads_tables() {
-        return Ok(());
-    }
-    let text = "the table has neither a primary key nor a unique key of NOT NULL columns; table-without-key = 'reread' reads \
-                it as one piece, each row at least once";
-    Err(ErrorKind::Catalog(text.into()).into())
 }
 
 pub(super) fn rows(connection: &mut Connection, query: &Query) -> Result<Vec<Vec<crate::odbc::Field>>> {

@@ -19,7 +19,7 @@ use crate::error::{ErrorKind, Result};
 use crate::log::decoding::confirm::Confirmer;
 use crate::log::decoding::control::Connect;
 use crate::log::decoding::reader::{Settings, SlotReader};
-use crate::log::decoding::session::SlotSettings;
+use crate::log::decoding::settings::SlotSettings;
 use crate::log::decoding::slot;
 use crate::log::{FragmentLimit, LogReader, Opening, Patience};
 use crate::odbc::{Connection, ConnectionSettings};

@@ -5,19 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::catalog::key::KeyCodec;
 use crate::catalog::{self, Found, Table, TableVersion};
 use crate::config::Config;
+use crate::database::captured::{load, prepared};
 use crate::database::connections::Connections;
-use crate::database::setup;
 use crate::dialect::Dialect;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::Patience;
 use crate::log::captured::{CapturedTable as LogTable, Selection};
 use crate::odbc::{Connection, Field};
 use crate::row::RowCodec;
-use crate::row::codec::{CapturedTable, Codec, Form, Needed, NoKey};
-use crate::row::layout;
+use crate::row::codec::{Codec, Needed};
 use crate::snapshot::select::PageReader;
 use crate::snapshot::splitter::Splitter;
 use crate::split::{Chunk, Key, KeyRange, TableName};
@@ -325,46 +323,6 @@ fn codec(config: &Arc<Config>, tables: &[Arc<Table>], database_name: &str) -> Re
     let shared = config.clone();
     let codec = codec.with_shapes(Arc::new(move |table| prepared(&shared, table)));
     Ok(codec.with_form(config.form.clone()))
-}
-
-/// A table with its key in the order in which it is read.
-pub(super) fn load(
-    connection: &mut Connection,
-    dialect: &dyn Dialect,
-    config: &Config,
-    name: &TableName,
-) -> Result<Table> {
-    let mut table = catalog::load(connection, dialect, name)?;
-    if let Some(column) = &config.chunk_key_column {
-        table.lead_with(column)?;
-    }
-    Ok(table)
-}
-
-/// A table with what of it goes downstream: the columns that the job declares, those that the table has no more as NULL,
-/// or all.
-fn prepared(config: &Config, table: &Table) -> Result<CapturedTable> {
-    setup::check_key(config, table)?;
-    check_upsert(config, table)?;
-    Ok(CapturedTable {
-        table: table.clone(),
-        key: match table.key.is_empty() {
-            true => Arc::new(NoKey),
-            false => Arc::new(KeyCodec::new(table)?),
-        },
-        columns: match &config.columns {
-            Some(declared) => layout::resolve_altered(declared, table)?,
-            None => layout::all_columns(table)?,
-        },
-    })
-}
-
-/// Whether rows can be kept downstream where an update is its new row alone.
-pub(super) fn check_upsert(config: &Config, table: &Table) -> Result<()> {
-    match config.form {
-        Form::Rows { upsert: true } => layout::require_key(config.upsert_key.as_deref(), table),
-        _ => Ok(()),
-    }
 }
 
 /// What log readers must read of the tables.

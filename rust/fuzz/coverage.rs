@@ -9,7 +9,7 @@ use super::TARGETS;
 
 /// Files with functions that look like parsers and are none of bytes from outside, each with the reason.
 const OTHERS: &[(&str, &str)] = &[
-    ("catalog/text_order.rs", "texts of its own"),
+    ("catalog/text_probe.rs", "texts of its own"),
     ("database/tables.rs", "writes warnings"),
     ("dialect/ddl_capture.rs", "a script of its own"),
     ("dialect/mod.rs", "names of connectors, which Java has checked"),

@@ -1,6 +1,7 @@
 //! `decoderbufs`: both forms, from bytes put together after their descriptions.
 
-use tidemark::log::decoding::plugin::{AnyPlugin, Plugin, Row};
+use tidemark::log::decoding::plugin::{Plugin, Row};
+use tidemark::log::decoding::plugins::AnyPlugin;
 
 use crate::{pairs, read};
 

@@ -1,6 +1,7 @@
 //! Random bytes, and rows with random damage: an error or an event, never a panic, never a wait.
 
-use tidemark::log::decoding::plugin::{AnyPlugin, Plugin, Row};
+use tidemark::log::decoding::plugin::{Plugin, Row};
+use tidemark::log::decoding::plugins::AnyPlugin;
 
 use crate::buffers::{Buffer, row};
 use crate::messages::Message;

@@ -5,7 +5,8 @@ mod damage;
 mod messages;
 mod texts;
 
-use tidemark::log::decoding::plugin::{AnyPlugin, Cell, Datum, Event, Old, Plugin, Row, TableRef};
+use tidemark::log::decoding::plugin::{Cell, Datum, Event, Old, Plugin, Row, TableRef};
+use tidemark::log::decoding::plugins::AnyPlugin;
 
 /// An event with what it borrows made its own.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@ use tidemark::log::OnFault;
 use tidemark::log::captured::CapturedTable;
 use tidemark::log::decoding::control::Connect;
 use tidemark::log::decoding::reader::{Settings, SlotReader};
-use tidemark::log::decoding::session::SlotSettings;
+use tidemark::log::decoding::settings::SlotSettings;
 use tidemark::log::decoding::slot;
 use tidemark::log::{Changes, FragmentLimit, LogEvent, LogReader, Opening, Patience};
 use tidemark::odbc::Connection;

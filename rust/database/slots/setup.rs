@@ -12,7 +12,7 @@ use crate::dialect::slots::{Slots, Statements};
 use crate::dialect::visibility::Visibility;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::LogStart;
-use crate::log::decoding::plugin::AnyPlugin;
+use crate::log::decoding::plugins::AnyPlugin;
 use crate::log::decoding::slot;
 use crate::odbc::{Connection, Field};
 use crate::row::codec::Form;

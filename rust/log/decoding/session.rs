@@ -2,42 +2,19 @@
 //!
 //! A temporary slot ends with its session, and any error ends its use: then all is made anew from the durable slot.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::dialect::slots::{Slots, Statements, lsn};
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::OnFault;
 use crate::log::Patience;
 use crate::log::decoding::control::{Connect, Control};
 use crate::log::decoding::fetching::{Calls, Fetching};
-use crate::log::decoding::plugin::{AnyPlugin, Plugin};
+use crate::log::decoding::plugin::Plugin;
+use crate::log::decoding::plugins::AnyPlugin;
+use crate::log::decoding::settings::SlotSettings;
 use crate::log::decoding::slot;
 use crate::odbc::Connection;
 use crate::position::Lsn;
-use crate::split::TableName;
-
-/// Which slot is read, and how.
-#[derive(Clone, Debug)]
-pub struct SlotSettings {
-    /// `slot.name`: the durable slot.
-    pub slot: String,
-    /// The publications whose tables are wanted, for plugins that know publications.
-    pub publications: Vec<String>,
-    /// Only the captured tables and their partitions are in the publications, and ever were: what nobody knows any more is
-    /// one of these.
-    pub exclusive: bool,
-    /// The table that DDL statements are captured in, where there is one; it must be in the publications.
-    pub ddl_table: Option<TableName>,
-    /// `log.on-dictionary-mismatch`: what becomes of rows of which it cannot be told whose they are.
-    pub on_mismatch: OnFault,
-    /// How many changes the first call hands out at most, whole transactions aside; later ones hand out more as long as the
-    /// log has more.
-    pub batch_changes: u64,
-    /// How often partitions and the slot's state are looked up again while the log grows.
-    pub look_every: Duration,
-    /// How long a copy that a dead session holds is waited for, and how often it is asked for.
-    pub patience: Patience,
-}
 
 /// The name of a slot's temporary copy.
 pub fn copy_name(slot: &str) -> String {

@@ -22,7 +22,7 @@ use crate::log::captured::{CapturedTable, Selection};
 use crate::log::decoding::binary::Form;
 use crate::log::decoding::layout::Layout;
 use crate::log::decoding::plugin::{Relation, TableRef};
-use crate::log::decoding::session::SlotSettings;
+use crate::log::decoding::settings::SlotSettings;
 use crate::log::decoding::shapes::{Shape, Shapes};
 use crate::log::decoding::tables::layouts::{Entry, key_of};
 use crate::log::decoding::test_decoding::split_name;
