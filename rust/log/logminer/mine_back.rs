@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::error::{ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
-use crate::log::logminer::contents::{Bound, Contents, TableIndex};
+use crate::log::logminer::contents::{Contents, TableIndex};
 use crate::log::logminer::faults::Faults;
+use crate::log::logminer::rules::Bound;
 use crate::log::logminer::source::{self, Archive, LogSource, Mined, MiningCall};
 use crate::log::logminer::windows::Windows;
 use crate::log::spill::Spilling;

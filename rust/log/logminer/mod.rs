@@ -8,6 +8,7 @@
 //! archives     which files cover a range of the log, and whether they are kept
 //! windows      which files a mining call reads, and which records are new
 //! contents     rows to records: operation codes, texts put together, bounds of transactions
+//! rules        what becomes of a record, by its operation
 //! history      what statements did to a table, and so which texts can be trusted
 //! shape        one shape of a table: its columns in a redo text
 //! faults       what to do about records that cannot be read
@@ -38,6 +39,7 @@ mod missing;
 pub mod opener;
 pub mod reader;
 pub mod redo_sql;
+mod rules;
 pub mod session;
 mod shape;
 pub mod source;

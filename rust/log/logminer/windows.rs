@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use crate::dialect::mining::Operation;
 use crate::error::{ErrorKind, Result};
 use crate::log::logminer::archives::Archives;
-use crate::log::logminer::contents::{commits, is_bound};
+use crate::log::logminer::rules::{commits, is_bound};
 use crate::log::logminer::source::{self, Archive};
 use crate::position::{RecordSet, Scn, Xid};
 

@@ -5,7 +5,7 @@ use super::{LogMinerReader, Settings};
 use crate::error::{ErrorKind, Result};
 use crate::log::Opening;
 use crate::log::logminer::archives::Archives;
-use crate::log::logminer::contents::Bound;
+use crate::log::logminer::rules::Bound;
 use crate::log::logminer::source::LogSource;
 use crate::position::{Position, Scn};
 use crate::row::zone::Zone;
