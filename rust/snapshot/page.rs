@@ -84,7 +84,7 @@ impl Rounds {
     }
 
     /// Reads the log completely up to its opening position, once: only then are all transactions noted whose COMMIT
-    /// stands in front of it.
+    /// stands in front of it. What was done since it was opened comes on the way: no page needs it but for the shapes.
     fn open(&mut self, clock: &mut dyn Clock) -> Result<()> {
         if !self.opened {
             self.advance(self.opening.scn, clock, |_, _| Ok(()))
@@ -128,6 +128,7 @@ impl Rounds {
                         log: &mut *self.log,
                         clock: &mut *clock,
                     };
+                    applying.take_shapes(&event)?;
                     apply(&mut applying, event)?;
                 }
                 None if inside => return Err(internal("the log reader stopped inside a transaction")),
@@ -235,16 +236,8 @@ impl PageRounds for Rounds {
         let high = std::mem::take(&mut self.high);
         self.advance(high, clock, |applying, event| {
             match event {
-                LogEvent::Fragment(fragment) => {
-                    for (table, shape) in &fragment.changes.shapes {
-                        applying.reshape(*table, shape)?;
-                    }
-                    correct(&mut pages, applying, &fragment)?;
-                }
+                LogEvent::Fragment(fragment) => correct(&mut pages, applying, &fragment)?,
                 LogEvent::Schema(event) => {
-                    if let Some(shape) = &event.change.shape {
-                        applying.reshape(event.table, shape)?;
-                    }
                     pages.retain(|page| {
                         let keeps = page.table() != event.table;
                         if !keeps {

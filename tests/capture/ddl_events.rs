@@ -327,7 +327,8 @@ fn columns_that_come_during_the_snapshot_are_in_the_rows_of_the_pages_behind_the
     assert_eq!(events.iter().filter(|(kind, _)| *kind == "ddl").count(), 1);
 }
 
-/// Between the look at the table and the place where the log is opened: no statement follows in the log.
+/// Between the look at the table and the place where the log is opened, no statement follows in the log; behind that it does, and
+/// is passed before the first page is read.
 #[test]
 fn what_is_done_while_a_job_starts_is_seen_in_its_pages() {
     for (schema, statement, row) in [
@@ -343,16 +344,19 @@ fn what_is_done_while_a_job_starts_is_seen_in_its_pages() {
             r#"{"ID":1,"V":"1.125"}"#,
         ),
     ] {
-        let source = Source::with_ddl(schema, 2, true);
-        let mut writer = source.writer();
-        let change = once(move || writer.run(statement));
-        let watch = Watch {
-            before_log: Some(Box::new(change)),
-            ..Watch::default()
-        };
-        let config = source.config_whole("json", &options(&[]));
-        let mut job = Job::start(config, Arc::new(watch), 1).unwrap();
-        job.run_to_stream().unwrap();
-        assert_eq!(job.sink.table[&1], row);
+        for (is_open, moment) in [(false, "BEFORE"), (true, "BEHIND")] {
+            let source = Source::with_ddl(&format!("{schema}_{moment}"), 2, true);
+            let mut writer = source.writer();
+            let change: Box<dyn Fn() + Send + Sync> = Box::new(once(move || writer.run(statement)));
+            let mut watch = Watch::default();
+            match is_open {
+                true => watch.after_log = Some(change),
+                false => watch.before_log = Some(change),
+            }
+            let config = source.config_whole("json", &options(&[]));
+            let mut job = Job::start(config, Arc::new(watch), 1).unwrap();
+            job.run_to_stream().unwrap();
+            assert_eq!(job.sink.table[&1], row, "{schema} {moment}");
+        }
     }
 }

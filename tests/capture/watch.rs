@@ -38,6 +38,8 @@ pub struct Watch {
     pub asked_in_vain: AtomicUsize,
     /// Called between a reader's look at the tables and the place where it opens the log for pages.
     pub before_log: Option<Box<dyn Fn() + Send + Sync>>,
+    /// Called once it has opened it, before it reads any of it.
+    pub after_log: Option<Box<dyn Fn() + Send + Sync>>,
     /// Called before a page's SELECT starts: behind `low`.
     pub before_select: Option<AtPage>,
     /// Called once it has ended: in front of `high`.
@@ -131,6 +133,9 @@ impl Capture for WatchedCapture {
             before();
         }
         let (log, position) = self.capture.log_for_snapshot()?;
+        if let Some(after) = &self.watch.after_log {
+            after();
+        }
         Ok((self.log(log), position))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::catalog::Table;
 use crate::error::Result;
-use crate::log::{Fragment, LogReader};
+use crate::log::{Fragment, LogEvent, LogReader};
 use crate::row::{RowCodec, RowKind, RowOrigin};
 use crate::snapshot::merge::Page;
 use crate::snapshot::wait::Clock;
@@ -30,7 +30,22 @@ pub(super) struct Applying<'a> {
 }
 
 impl Applying<'_> {
-    pub(super) fn reshape(&mut self, table: u32, shape: &Arc<Table>) -> Result<()> {
+    /// The shapes that an event brings hold from there on, be there a page yet or not.
+    pub(super) fn take_shapes(&mut self, event: &LogEvent) -> Result<()> {
+        match event {
+            LogEvent::Fragment(fragment) => {
+                let mut shapes = fragment.changes.shapes.iter();
+                shapes.try_for_each(|(table, shape)| self.reshape(*table, shape))
+            }
+            LogEvent::Schema(event) => {
+                let mut shape = event.change.shape.iter();
+                shape.try_for_each(|shape| self.reshape(event.table, shape))
+            }
+            LogEvent::Progress(_) => Ok(()),
+        }
+    }
+
+    fn reshape(&mut self, table: u32, shape: &Arc<Table>) -> Result<()> {
         if let Some(completion) = &mut self.completion {
             completion.reshape(table, shape);
         }
