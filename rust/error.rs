@@ -148,6 +148,9 @@ pub enum ErrorKind {
         /// How long was waited.
         seconds: u64,
     },
+    /// The columns of a table are others than those that a page was to be read in.
+    #[error("TM-3014 the table was altered since it was looked up")]
+    Altered,
     /// What does not fit into `transaction.memory` cannot be written to a temporary folder, or not be read back.
     #[error("TM-6001 transaction {transaction} cannot be spilled to '{directory}': {reason}")]
     Spill {
@@ -288,6 +291,7 @@ impl Error {
             | ErrorKind::NotVisible { .. }
             | ErrorKind::SlotUnreserved { .. }
             | ErrorKind::SlotBusy { .. }
+            | ErrorKind::Altered
             | ErrorKind::Spill { .. }
             | ErrorKind::Protocol(_)
             | ErrorKind::Closed
@@ -363,6 +367,9 @@ impl Error {
             }
             ErrorKind::SlotBusy { .. } => {
                 "Give each job a slot.name of its own; a session that is dead is ended by the server's tcp_keepalives or by pg_terminate_backend."
+            }
+            ErrorKind::Altered => {
+                "The page is read again in the new columns; end what alters the table again and again."
             }
             ErrorKind::Spill { .. } => {
                 "Make room in Flink's temporary folders (io.tmp.dirs), or raise transaction.memory; nothing is lost, the job reads the transaction again."

@@ -50,6 +50,14 @@ fn shapes(capture: &dyn Capture) -> Vec<Option<Arc<Table>>> {
         .collect()
 }
 
+/// Whether a page cannot be read since its table's columns are, or may be, others by now.
+fn may_be_altered(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::Statement { retryable: false, .. } | ErrorKind::Altered
+    )
+}
+
 /// The pages of a round that are begun, by what they are read from.
 type Begun = HashMap<Chunk, PageId>;
 
@@ -253,8 +261,7 @@ impl Worker {
                         let closed = snapshot.rounds.take_closed();
                         self.leave_closed(snapshot, closed, begun)?;
                     }
-                    // Its columns may be others by now.
-                    Err(error) if matches!(error.kind(), ErrorKind::Statement { retryable: false, .. }) => {
+                    Err(error) if may_be_altered(&error) => {
                         failed.push((table, chunk, error));
                     }
                     Err(error) => return Err(error),

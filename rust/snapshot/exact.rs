@@ -50,6 +50,15 @@ impl ExactPages {
     }
 
     fn begin(&mut self, chunk: &Chunk) -> Result<(Point, Lsn)> {
+        let begun = self.see(chunk);
+        if begun.is_err() {
+            // Of an error its own text says more.
+            let _ = self.pages.connection_mut().execute(&self.dialect.end_snapshot());
+        }
+        begun
+    }
+
+    fn see(&mut self, chunk: &Chunk) -> Result<(Point, Lsn)> {
         let connection = self.pages.connection_mut();
         for statement in self.dialect.begin_snapshot(&chunk.table) {
             connection.execute(&statement)?;
@@ -65,6 +74,9 @@ impl ExactPages {
         });
         let (snapshot, high) =
             seen.ok_or_else(|| Error::from(ErrorKind::Internal("the server does not say what a SELECT saw".into())))?;
+        // A change that the snapshot sees never comes from the log, which alone would tell of a column that it has and the
+        // SELECT does not name. From here on the table's lock keeps the columns.
+        self.pages.check_shape(chunk)?;
         Ok((Point::Snapshot { snapshot, high }, high))
     }
 

@@ -8,9 +8,8 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::catalog::Table;
-use crate::catalog::fetch;
 use crate::catalog::key::KeyCodec;
+use crate::catalog::{self, Table, TableVersion, fetch};
 use crate::dialect::page::{Bounds, PageRequest, Segment, page, whole};
 use crate::dialect::{Dialect, Literal};
 use crate::error::{Error, ErrorKind, Result};
@@ -78,6 +77,19 @@ impl PageReader {
     /// The connection, for statements around the SELECTs.
     pub fn connection_mut(&mut self) -> &mut Connection {
         &mut self.connection
+    }
+
+    /// Whether the table of a chunk has the columns that its rows are read in. A transaction may be under way.
+    ///
+    /// # Errors
+    /// `Altered`; database errors.
+    pub fn check_shape(&mut self, chunk: &Chunk) -> Result<()> {
+        let known = TableVersion::of(&plan_of(&self.tables, chunk)?.table);
+        let now = catalog::versions(&mut self.connection, &*self.dialect, &[known.object_id])?;
+        match now.contains(&known) {
+            true => Ok(()),
+            false => Err(ErrorKind::Altered.into()),
+        }
     }
 
     /// The connection, to cancel what it is doing.

@@ -199,6 +199,40 @@ fn a_rewriting_alter_leaves_no_empty_page() {
     }
 }
 
+/// What its snapshot sees never comes from the log, so that a column that a SELECT does not name would be lost. Nothing of the attempt
+/// is left: its snapshot would lack what comes later.
+#[test]
+fn a_page_is_not_read_in_other_columns_than_its_table_has() {
+    let server = shared();
+    let evolved = table(server, "evolved");
+    let mut id = 100;
+    for way in WAYS {
+        let mut pages = evolved.pages(server, LONG);
+        for (there, back) in [
+            ("add w integer default 3", "drop w"),
+            ("alter v type bigint", "alter v type integer"),
+            ("rename v to w", "rename w to v"),
+        ] {
+            server.psql(&format!("alter table evolved {there}"));
+            let error = read_by(way, &mut pages, &evolved.chunk(None, None)).unwrap_err();
+            assert!(
+                matches!(error.kind(), ErrorKind::Altered) && error.is_retryable(),
+                "{way:?}, {there}: {error}"
+            );
+            id += 1;
+            server.psql(&format!(
+                "alter table evolved {back}; insert into evolved values ({id}, 1)"
+            ));
+            let (rows, _) = read_by(way, &mut pages, &evolved.chunk(None, None)).unwrap();
+            assert_eq!(rows, numbers(server, "evolved"), "{way:?}, {back}");
+        }
+    }
+    let mut pages = evolved.pages(server, LONG);
+    server.psql("drop table evolved; create table evolved (id integer primary key, v integer)");
+    let error = read(&mut pages, &evolved.chunk(None, None)).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Altered), "{error}");
+}
+
 /// The rows of a table that is published late are in a page if the log does not have them.
 #[test]
 fn a_table_that_is_published_under_an_open_transaction_loses_none_of_its_rows() {

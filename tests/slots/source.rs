@@ -35,6 +35,12 @@ pub struct Source {
 /// Plugins of every server here.
 pub const PLUGINS: [&str; 2] = ["pgoutput", "test_decoding"];
 
+/// The one face that the tests of a file share.
+pub fn shared_face() -> &'static StandIn {
+    static FACE: OnceLock<StandIn> = OnceLock::new();
+    FACE.get_or_init(StandIn::face)
+}
+
 impl Source {
     /// On the server that the tests share, with rows 1, 2, … up to `rows`, each of value `v`.
     pub fn shared(schema: &str, plugin: &'static str, rows: u64) -> Source {
@@ -53,8 +59,7 @@ impl Source {
 
     /// The same on the face of KingbaseES, with types of the Oracle mode.
     pub fn face(schema: &str, rows: u64) -> Source {
-        static FACE: OnceLock<StandIn> = OnceLock::new();
-        let source = Source::of_face(FACE.get_or_init(StandIn::face), schema);
+        let source = Source::of_face(shared_face(), schema);
         source.made("number(18)", "varchar2(8000)", rows)
     }
 

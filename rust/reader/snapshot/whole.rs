@@ -1,9 +1,9 @@
 //! Chunks that are one SELECT: tables without a key, and parts of tables of which no index has the key's order.
 
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::position::{Point, Scn};
 use crate::reader::capture::Capture;
-use crate::reader::snapshot::Snapshot;
+use crate::reader::snapshot::{Snapshot, may_be_altered};
 use crate::reader::state::{PageEnd, PageId};
 use crate::reader::worker::{Worker, internal};
 use crate::snapshot::closed::ClosedPage;
@@ -54,8 +54,7 @@ impl Worker {
         let point = loop {
             match snapshot.whole_source(capture)?.sort(chunk) {
                 Ok(point) => break point,
-                // Its columns may be others by now.
-                Err(error) if matches!(error.kind(), ErrorKind::Statement { retryable: false, .. }) => {
+                Err(error) if may_be_altered(&error) => {
                     if !snapshot.is_altered(capture, table)? {
                         return Err(error);
                     }
