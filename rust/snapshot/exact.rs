@@ -49,13 +49,25 @@ impl ExactPages {
         }
     }
 
-    fn begin(&mut self, chunk: &Chunk) -> Result<(Point, Lsn)> {
-        let begun = self.see(chunk);
-        if begun.is_err() {
+    /// Reads in a transaction that tells what it sees. `end` are the statements that end it; of an attempt that
+    /// fails nothing is left either.
+    fn in_snapshot<T>(
+        &mut self,
+        chunk: &Chunk,
+        end: &[String],
+        read: impl FnOnce(&mut PageReader) -> Result<T>,
+    ) -> Result<(T, Point, Lsn)> {
+        let seen = self.see(chunk).and_then(|(point, high)| {
+            let read = read(&mut self.pages)?;
+            let connection = self.pages.connection_mut();
+            end.iter().try_for_each(|statement| connection.execute(statement))?;
+            Ok((read, point, high))
+        });
+        if seen.is_err() {
             // Of an error its own text says more.
             let _ = self.pages.connection_mut().execute(&self.dialect.end_snapshot());
         }
-        begun
+        seen
     }
 
     fn see(&mut self, chunk: &Chunk) -> Result<(Point, Lsn)> {
@@ -88,27 +100,16 @@ impl ExactPages {
         if std::mem::take(&mut self.kept) {
             connection.execute(&self.dialect.drop_kept())?;
         }
-        let (point, high) = self.begin(chunk)?;
-        let connection = self.pages.connection_mut();
-        for statement in self.dialect.keep_result(&select) {
-            if let Err(error) = connection.execute(&statement) {
-                // Of an error the statement's own says more.
-                let _ = connection.execute(&self.dialect.end_snapshot());
-                return Err(error);
-            }
-        }
+        let keep = self.dialect.keep_result(&select);
+        let ((), point, high) = self.in_snapshot(chunk, &keep, |_| Ok(()))?;
         self.kept = true;
         self.wait_until_durable(high)?;
         Ok(point)
     }
 
     fn read(&mut self, chunk: &Chunk, limit: PageLimit, into: &mut PageRows) -> Result<(Option<Key>, Point)> {
-        let (point, high) = self.begin(chunk)?;
-        let read = self.pages.select(chunk, limit, into);
-        // Of an error the SELECT's own says more.
-        let ended = self.pages.connection_mut().execute(&self.dialect.end_snapshot());
-        let rest = read?;
-        ended?;
+        let end = [self.dialect.end_snapshot()];
+        let (rest, point, high) = self.in_snapshot(chunk, &end, |pages| pages.select(chunk, limit, into))?;
         self.wait_until_durable(high)?;
         Ok((rest, point))
     }
