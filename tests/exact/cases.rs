@@ -221,7 +221,7 @@ fn a_page_is_not_read_in_other_columns_than_its_table_has() {
             );
             id += 1;
             server.psql(&format!(
-                "alter table evolved {back}; insert into evolved values ({id}, 1)"
+                "set lock_timeout = '20s'; alter table evolved {back}; insert into evolved values ({id}, 1)"
             ));
             let (rows, _) = read_by(way, &mut pages, &evolved.chunk(None, None)).unwrap();
             assert_eq!(rows, numbers(server, "evolved"), "{way:?}, {back}");

@@ -1,14 +1,14 @@
 //! Tables that are altered while the job is down or takes its snapshot, without captured statements.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
 use crate::identity::{columns, streamed};
 use crate::job::Job;
 use crate::source::{PLUGINS, Source, shared_face};
-use crate::watch::Watch;
+use crate::watch::{Watch, once};
 
 /// F46, F10: rows are read by the columns that they have in the log, not by those of the state or of now.
 #[test]
@@ -95,12 +95,12 @@ fn what_is_done_to_a_table_during_the_snapshot_is_in_the_pages_behind_it() {
         ];
         for source in sources {
             let (mut session, statement) = (source.connect(), source.named(statement));
-            let change = Mutex::new(Some(move || session.execute(&statement).unwrap()));
+            let change = once(move || session.execute(&statement).unwrap());
             let selects = AtomicUsize::new(0);
             let watch = Watch {
                 before_select: Some(Box::new(move |_, _| {
                     if selects.fetch_add(1, Ordering::SeqCst) == 1 {
-                        change.lock().unwrap().take().unwrap()();
+                        change();
                     }
                 })),
                 ..Watch::default()

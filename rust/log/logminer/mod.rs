@@ -39,7 +39,7 @@ mod missing;
 pub mod opener;
 pub mod reader;
 pub mod redo_sql;
-mod rules;
+pub mod rules;
 pub mod session;
 mod shape;
 pub mod source;

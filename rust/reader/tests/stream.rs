@@ -43,6 +43,18 @@ fn transaction(xid: u64, keys: &[u8], updates: bool) -> LogEvent {
     })
 }
 
+/// A stream of all tables from the log's beginning on.
+fn stream(end: Option<Position>) -> StreamSplit {
+    StreamSplit {
+        offset: Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10))),
+        end,
+        needed: 0,
+        ranges: Vec::new(),
+        tables: Vec::new(),
+        partitions: Vec::new(),
+    }
+}
+
 #[test]
 fn the_streams_state_is_exact_at_every_unit() {
     let fake = fake(0, false, false);
@@ -52,15 +64,8 @@ fn the_streams_state_is_exact_at_every_unit() {
         .unwrap()
         .extend([transaction(1, b"ab", true), transaction(2, b"c", false)]);
     let reader = reader(&fake);
-    let offset = Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10)));
-    let split = StreamSplit {
-        offset: offset.clone(),
-        end: None,
-        needed: 0,
-        ranges: Vec::new(),
-        tables: Vec::new(),
-        partitions: Vec::new(),
-    };
+    let split = stream(None);
+    let offset = split.offset.clone();
     reader.start().unwrap();
     reader.add_splits(vec![Split::Stream(split)]).unwrap();
     let first = rows(&reader);
@@ -111,14 +116,7 @@ fn the_log_is_let_go_behind_completed_checkpoints_alone_and_some_of_them_late() 
     let transactions = (1..=6).map(|xid| transaction(xid, b"a", false));
     fake.0.log.lock().unwrap().extend(transactions);
     let reader = reader(&fake);
-    let split = StreamSplit {
-        offset: Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10))),
-        end: None,
-        needed: 0,
-        ranges: Vec::new(),
-        tables: Vec::new(),
-        partitions: Vec::new(),
-    };
+    let split = stream(None);
     reader.start().unwrap();
     reader.add_splits(vec![Split::Stream(split)]).unwrap();
     let mut checkpoint = 0;
@@ -155,18 +153,8 @@ fn a_bounded_stream_ends_when_its_rows_are_out() {
         .unwrap()
         .extend([transaction(1, b"a", false), transaction(9, b"z", false)]);
     let reader = reader(&fake);
-    let offset = Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10)));
     let end = Some(Position::before(Scn(25)));
-    reader
-        .add_splits(vec![Split::Stream(StreamSplit {
-            offset,
-            end,
-            needed: 0,
-            ranges: Vec::new(),
-            tables: Vec::new(),
-            partitions: Vec::new(),
-        })])
-        .unwrap();
+    reader.add_splits(vec![Split::Stream(stream(end))]).unwrap();
     reader.start().unwrap();
     let only = rows(&reader);
     assert_eq!(only.rows(), 1);
@@ -189,17 +177,7 @@ fn the_lag_is_that_of_the_newest_change() {
     fake.0.log.lock().unwrap().push_back(transaction(1, b"a", false));
     let reader = reader(&fake);
     assert_eq!(lag(&reader), UNDEFINED);
-    let offset = Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10)));
-    reader
-        .add_splits(vec![Split::Stream(StreamSplit {
-            offset,
-            end: None,
-            needed: 0,
-            ranges: Vec::new(),
-            tables: Vec::new(),
-            partitions: Vec::new(),
-        })])
-        .unwrap();
+    reader.add_splits(vec![Split::Stream(stream(None))]).unwrap();
     let before = millis();
     reader.start().unwrap();
     rows(&reader);
@@ -216,14 +194,7 @@ fn millis() -> i64 {
 fn the_log_phase_looks_for_new_tables_again_and_again() {
     let fake = fake(0, false, false);
     let reader = reader(&fake);
-    let split = StreamSplit {
-        offset: Offset::starting(Incarnation(1), Scn(5), Position::before(Scn(10))),
-        end: None,
-        needed: 0,
-        ranges: Vec::new(),
-        tables: Vec::new(),
-        partitions: Vec::new(),
-    };
+    let split = stream(None);
     reader.add_splits(vec![Split::Stream(split)]).unwrap();
     reader.start().unwrap();
     let begun = std::time::Instant::now();
