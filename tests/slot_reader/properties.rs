@@ -55,12 +55,21 @@ fn number(rng: &mut Rng) -> String {
 }
 
 fn float(rng: &mut Rng) -> String {
-    match rng.u8(0..3) {
+    match rng.u8(0..4) {
         0 => one_of(
             rng,
             &["NaN", "Infinity", "-Infinity", "0", "-0", "0.1", "1e-30", "3.4e38"],
         ),
         1 => format!("{}e{}", rng.f64() - 0.5, rng.i32(-30..30)),
+        // Between two decimals that are as short as each other, or beside one that is half way to a neighbour: of type
+        // `real`, and of both.
+        2 if rng.bool() => (rng.u32(1 << 23..1 << 24) as f32 * 2f32.powi(rng.i32(-12..30))).to_string(),
+        2 => {
+            let fives = 5u128.pow(rng.u32(0..10));
+            let least = (1 << if rng.bool() { 24 } else { 53 }) / fives;
+            let odd = rng.u128(least..=least * 2) | 1;
+            ((odd * fives) << rng.u32(0..30)).to_string()
+        }
         _ => f32::from_bits(rng.u32(0x2000_0000..0x5000_0000)).to_string(),
     }
 }

@@ -12,6 +12,7 @@ pub mod control;
 mod ddl_table;
 pub mod decoderbufs;
 mod fetching;
+mod float;
 #[cfg(test)]
 pub(crate) mod fuzz;
 mod layout;

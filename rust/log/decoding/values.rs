@@ -100,9 +100,16 @@ fn of_typed<'w>(kind: &ColumnType, datum: Datum<'_>, words: &'w mut Words) -> Re
             Value::Int(value)
         }
         (ColumnType::Text { .. }, Datum::Int(value)) => Value::Text(words.write(format_args!("{value}"))?),
-        (_, Datum::Single(value)) => number(kind, words.write(format_args!("{value:?}"))?),
-        (_, Datum::Float(value)) => number(kind, words.write(format_args!("{value:?}"))?),
-        (_, Datum::Point(x, y)) => Value::Text(words.write(format_args!("({x},{y})"))?),
+        (_, Datum::Single(value)) => number(kind, words.float(value)),
+        (_, Datum::Float(value)) => number(kind, words.float(value)),
+        (_, Datum::Point(x, y)) => {
+            for (mark, value) in [(b"(", x), (b",", y)] {
+                words.push(mark);
+                words.float(value);
+            }
+            words.push(b")");
+            Value::Text(words.done())
+        }
         _ => return Err("a value has not the type of its column"),
     })
 }
@@ -173,16 +180,17 @@ mod tests {
                 "01:01:01.000000",
             ),
             (double.clone(), Datum::Float(0.1), "0.1"),
-            (double.clone(), Datum::Float(1e300), "1e300"),
-            (double.clone(), Datum::Float(f64::NEG_INFINITY), "-inf"),
+            (double.clone(), Datum::Float(1e300), "1e+300"),
+            (double.clone(), Datum::Float(f64::NEG_INFINITY), "-Infinity"),
             (ColumnType::Float { bits: 32 }, Datum::Single(0.1), "0.1"),
             (ColumnType::Boolean, Datum::Bool(true), "Int(1)"),
             (text.clone(), Datum::Point(1.5, -2.0), "(1.5,-2)"),
+            (text.clone(), Datum::Point(1e15, f64::NAN), "(1e+15,NaN)"),
             (text.clone(), Datum::Int(7), "7"),
             (text, Datum::Doubled(b"it''s ''"), "it's '"),
             (ColumnType::Binary { length: None }, Datum::Text(br"\x00ff"), "00ff"),
             (timestamp, Datum::Text(b"infinity"), "infinity"),
-            (ColumnType::Boolean, Datum::Float(1.0), "1.0"),
+            (ColumnType::Boolean, Datum::Float(1.0), "1"),
         ] {
             assert_eq!(value(kind.clone(), datum), expected, "{kind:?} {datum:?}");
         }

@@ -1,4 +1,4 @@
-//! The words of values that are short: floating-point numbers, dates and times, uuids.
+//! The words of values that are short: dates and times, uuids, and room for others.
 
 use std::io::Write;
 
@@ -48,20 +48,6 @@ impl Words {
     /// All of the words.
     pub(super) fn done(&self) -> &[u8] {
         &self.bytes[..self.length]
-    }
-
-    /// The shortest digits that stand for it.
-    pub(super) fn float(&mut self, value: impl Into<f64> + std::fmt::Debug + Copy) -> &[u8] {
-        let wide: f64 = value.into();
-        if wide.is_nan() {
-            self.push(b"NaN");
-        } else if wide.is_infinite() {
-            self.push(if wide > 0.0 { b"Infinity" } else { b"-Infinity" });
-        } else {
-            // Its digits, of which there are 17 at most, and an exponent.
-            let _ = self.write(format_args!("{value:?}"));
-        }
-        self.done()
     }
 
     /// A day by those since 2000-01-01.

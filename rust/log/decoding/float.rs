@@ -1,0 +1,277 @@
+//! The words of floating-point numbers.
+//!
+//! Of the decimals that lie nearer to a number than to its neighbours the server writes one of those with the fewest
+//! digits: the nearest, of two the one whose last digit is even. One that lies half way to a neighbour does not count,
+//! though it is read as the number where that is the even one of the two, since not every reader knows that (source:
+//! its `src/common/ryu_common.h`, `f2s.c` and `d2s.c`, versions 12 and later; measured against version 15). That is
+//! seen in `real` above 2^23 and in `double precision` above 2^53, and nowhere else a shortest decimal is half way.
+
+use std::fmt::LowerExp;
+use std::str::FromStr;
+
+use crate::log::decoding::words::Words;
+
+/// `real` or `double precision`.
+pub(super) trait Float: Copy + zmij::Float + Into<f64> + LowerExp + FromStr + PartialEq {
+    /// From this power of ten on a number is written with an exponent.
+    const EXPONENT_FROM: i32;
+
+    /// The number without its sign, which is finite, as a whole number and the power of two that it is multiplied by;
+    /// whether the neighbour below is nearer than the one above.
+    fn parts(self) -> (u64, i32, bool);
+}
+
+impl Float for f32 {
+    const EXPONENT_FROM: i32 = 6;
+
+    fn parts(self) -> (u64, i32, bool) {
+        let bits = self.to_bits();
+        parts((bits & ((1 << 23) - 1)).into(), (bits >> 23 & 0xff) as i32, 23)
+    }
+}
+
+impl Float for f64 {
+    const EXPONENT_FROM: i32 = 15;
+
+    fn parts(self) -> (u64, i32, bool) {
+        let bits = self.to_bits();
+        parts(bits & ((1 << 52) - 1), (bits >> 52 & 0x7ff) as i32, 52)
+    }
+}
+
+fn parts(fraction: u64, exponent: i32, fraction_bits: i32) -> (u64, i32, bool) {
+    // The power of two of the smallest numbers: as many bits below those of the first exponent as a fraction has.
+    let smallest = match fraction_bits {
+        23 => -149,
+        _ => -1074,
+    };
+    match exponent {
+        0 => (fraction, smallest, false),
+        _ => (
+            fraction | 1 << fraction_bits,
+            smallest + exponent - 1,
+            fraction == 0 && exponent > 1,
+        ),
+    }
+}
+
+impl Words {
+    /// Appends a number in the words of the server's output function; all of the words.
+    pub(super) fn float<F: Float>(&mut self, value: F) -> &[u8] {
+        let wide: f64 = value.into();
+        if wide.is_nan() {
+            self.push(b"NaN");
+            return self.done();
+        }
+        if wide.is_sign_negative() {
+            self.push(b"-");
+        }
+        if wide.is_infinite() {
+            self.push(b"Infinity");
+        } else if wide == 0.0 {
+            self.push(b"0");
+        } else {
+            self.decimal(&Decimal::of(value), F::EXPONENT_FROM);
+        }
+        self.done()
+    }
+
+    fn decimal(&mut self, decimal: &Decimal, exponent_from: i32) {
+        let (digits, power) = (decimal.digits(), decimal.power);
+        let whole = (power + 1) as usize;
+        if power < -4 || power >= exponent_from {
+            self.push(&digits[..1]);
+            if digits.len() > 1 {
+                self.push(b".");
+                self.push(&digits[1..]);
+            }
+            let sign = if power < 0 { '-' } else { '+' };
+            // Of the 64 bytes a number takes 24 at most.
+            let _ = self.write(format_args!("e{sign}{:02}", power.unsigned_abs()));
+        } else if power < 0 {
+            self.push(&b"0.000"[..1 + power.unsigned_abs() as usize]);
+            self.push(digits);
+        } else if digits.len() > whole {
+            self.push(&digits[..whole]);
+            self.push(b".");
+            self.push(&digits[whole..]);
+        } else {
+            self.push(digits);
+            self.push(&b"000000000000000"[..whole - digits.len()]);
+        }
+    }
+}
+
+/// Digits, neither the first nor the last of which is zero.
+struct Decimal {
+    bytes: [u8; 24],
+    count: usize,
+    /// The power of ten of the first digit.
+    power: i32,
+}
+
+impl Decimal {
+    /// What the server writes of a number that is finite and not zero.
+    fn of<F: Float>(value: F) -> Self {
+        let shortest = Decimal::read(zmij::Buffer::new().format_finite(value));
+        if shortest.is_half_way(value) {
+            return shortest.beside(value);
+        }
+        shortest
+    }
+
+    /// Of digits with a point and an exponent or without.
+    fn read(text: &str) -> Self {
+        let mut decimal = Decimal {
+            bytes: [0; 24],
+            count: 0,
+            power: -1,
+        };
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
+        let mut is_whole = true;
+        for byte in mantissa.bytes() {
+            match byte {
+                b'.' => is_whole = false,
+                b'0' if decimal.count == 0 => decimal.power -= i32::from(!is_whole),
+                b'0'..=b'9' => {
+                    decimal.bytes[decimal.count] = byte;
+                    decimal.count += 1;
+                    decimal.power += i32::from(is_whole);
+                }
+                _ => {}
+            }
+        }
+        decimal.power += exponent.parse::<i32>().unwrap_or(0);
+        while decimal.digits().ends_with(b"0") {
+            decimal.count -= 1;
+        }
+        decimal
+    }
+
+    fn digits(&self) -> &[u8] {
+        &self.bytes[..self.count]
+    }
+
+    /// The number whose digits these are.
+    fn whole(&self) -> u64 {
+        (self.digits().iter()).fold(0, |whole, digit| whole * 10 + u64::from(digit - b'0'))
+    }
+
+    /// Whether it lies half way between a number and one of the number's neighbours.
+    fn is_half_way<F: Float>(&self, value: F) -> bool {
+        let exponent = self.power + 1 - self.count as i32;
+        // A number half way is an odd one of 24 bits at least (`double precision`: 53) times a power of two. No more
+        // than 17 digits and a power of ten make that up only if five to that power is a part of the odd number, or has
+        // room beside it in the digits.
+        if !(-2..=23).contains(&exponent) {
+            return false;
+        }
+        let (mantissa, power, is_nearer_below) = value.parts();
+        let above = (2 * mantissa + 1, power - 1);
+        let below = match is_nearer_below {
+            true => (4 * mantissa - 1, power - 2),
+            false => (2 * mantissa - 1, power - 1),
+        };
+        let whole = u128::from(self.whole());
+        let twos = whole.trailing_zeros() as i32;
+        let fives = 5u128.pow(exponent.unsigned_abs());
+        [above, below].into_iter().any(|(odd, power)| {
+            let (ours, theirs) = match exponent {
+                0.. => ((whole >> twos) * fives, u128::from(odd)),
+                _ => (whole >> twos, u128::from(odd) * fives),
+            };
+            ours == theirs && twos + exponent == power
+        })
+    }
+
+    /// What the server writes where this one, the shortest, is half way: one as short, or the next longer.
+    fn beside<F: Float>(self, value: F) -> Self {
+        let of = |digits: u64, exponent: i32| {
+            let text = format!("{digits}e{exponent}");
+            let is_the_same = |read: F| read.into().abs() == value.into().abs();
+            let decimal = Decimal::read(&text);
+            let is_read_back = text.parse().is_ok_and(is_the_same);
+            (is_read_back && !decimal.is_half_way(value)).then_some(decimal)
+        };
+        (self.count..=17)
+            .find_map(|count| {
+                let nearest = format!("{value:.*e}", count - 1);
+                let (mantissa, exponent) = nearest.split_once('e')?;
+                let digits: u64 = mantissa.replace(['-', '.'], "").parse().ok()?;
+                let exponent = exponent.parse::<i32>().ok()? + 1 - count as i32;
+                // Below a power of two the neighbour is nearer than above: what is nearest may lie outside there.
+                [digits, digits + 1, digits - 1]
+                    .into_iter()
+                    .find_map(|digits| of(digits, exponent))
+            })
+            .unwrap_or(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rule itself over a number as whole units: all decimals are tried, place by place, with whole numbers.
+    fn by_the_rule(mantissa: u64, power: i32, is_nearer_below: bool) -> (u128, i32) {
+        // Everything times so many twos that quarters of the last bit are whole, and so many tens that digits are.
+        let twos = (2 - power).max(0);
+        let tens = if power < 0 { 19 } else { 0 };
+        let scaled = |quarters: u64| (u128::from(quarters) * 10u128.pow(tens)) << (power - 2 + twos);
+        let value = scaled(4 * mantissa);
+        let below = scaled(4 * mantissa - if is_nearer_below { 1 } else { 2 });
+        let above = scaled(4 * mantissa + 2);
+        let found = (0..32).rev().find_map(|place| {
+            let unit = 10u128
+                .pow(place)
+                .checked_mul(1 << twos)
+                .filter(|unit| *unit <= value * 2)?;
+            let floor = value / unit;
+            [floor, floor + 1]
+                .into_iter()
+                .filter(|digits| below < digits * unit && digits * unit < above)
+                .min_by_key(|digits| ((digits * unit).abs_diff(value), digits % 2))
+                .map(|digits| (digits, place as i32 - tens as i32))
+        });
+        let (mut digits, mut place) = found.unwrap();
+        while digits % 10 == 0 {
+            (digits, place) = (digits / 10, place + 1);
+        }
+        (digits, place)
+    }
+
+    fn require_the_rule<F: Float + std::fmt::Debug>(value: F) {
+        let (mantissa, power, is_nearer_below) = value.parts();
+        let decimal = Decimal::of(value);
+        assert_eq!(
+            (u128::from(decimal.whole()), decimal.power + 1 - decimal.count as i32),
+            by_the_rule(mantissa, power, is_nearer_below),
+            "{value:?}"
+        );
+    }
+
+    #[test]
+    fn digits_are_the_fewest_that_stand_for_a_number_alone_and_the_even_ones_of_two() {
+        let seed = std::env::var("SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
+        println!("SEED={seed}");
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut half_way = 0;
+        for _ in 0..200_000 {
+            // As many bits as a number has, or fewer, so that some are powers of two; in a range that whole numbers show.
+            let bits = rng.u32(1..=24);
+            let single = (rng.u32(1 << (bits - 1)..1 << bits)) as f32 * 2f32.powi(rng.i32(-12..60));
+            require_the_rule(single);
+            let bits = rng.u32(1..=53);
+            let double = (rng.u64(1 << (bits - 1)..1 << bits)) as f64 * 2f64.powi(rng.i32(-6..50));
+            require_the_rule(double);
+            // What is half way and has a five in it is short more often than others.
+            let fives = 5u64.pow(rng.u32(0..20));
+            let least = (1 << 53) / fives;
+            let text = ((rng.u64(least..=least * 2) | 1) * fives).to_string();
+            let double: f64 = text.parse().unwrap();
+            require_the_rule(double * 2f64.powi(rng.i32(0..40)));
+            half_way += usize::from(Decimal::read(&text).is_half_way(double));
+        }
+        assert!(half_way > 100_000, "{half_way} are half way");
+    }
+}
