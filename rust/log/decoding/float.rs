@@ -52,10 +52,20 @@ fn parts(bits: u64, fraction_bits: u32, exponent_bits: u32) -> (u64, i32, bool) 
     }
 }
 
+/// Numbers below it, which are most, have no decimal of 17 digits half way to a neighbour: a number half way is an odd one
+/// of 24 bits at least (`double precision`: 53) times a power of two, and of quarters at the finest.
+const PLAIN_BELOW: f64 = 1_000_000.0;
+
 impl Words {
     /// Appends a number in the words of the server's output function; all of the words.
     pub(super) fn float<F: Float>(&mut self, value: F) -> &[u8] {
         let wide: f64 = value.into();
+        if (0.0001..PLAIN_BELOW).contains(&wide.abs()) {
+            let mut shortest = zmij::Buffer::new();
+            let shortest = shortest.format_finite(value);
+            self.push(shortest.strip_suffix(".0").unwrap_or(shortest).as_bytes());
+            return self.done();
+        }
         if wide.is_nan() {
             self.push(b"NaN");
             return self.done();
@@ -157,9 +167,8 @@ impl Decimal {
     /// Whether it lies half way between a number and one of the number's neighbours.
     fn is_half_way<F: Float>(&self, value: F) -> bool {
         let exponent = self.power + 1 - self.count as i32;
-        // A number half way is an odd one of 24 bits at least (`double precision`: 53) times a power of two. No more
-        // than 17 digits and a power of ten make that up only if five to that power is a part of the odd number, or has
-        // room beside it in the digits.
+        // No more than 17 digits and a power of ten make up a number half way only if five to that power is a part of its
+        // odd number, or has room beside it in the digits.
         if !(-2..=23).contains(&exponent) {
             return false;
         }
@@ -239,12 +248,13 @@ mod tests {
 
     fn require_the_rule<F: Float + std::fmt::Debug>(value: F) {
         let (mantissa, power, is_nearer_below) = value.parts();
-        let decimal = Decimal::of(value);
-        assert_eq!(
-            (u128::from(decimal.whole()), decimal.power + 1 - decimal.count as i32),
-            by_the_rule(mantissa, power, is_nearer_below),
-            "{value:?}"
-        );
+        let rule = by_the_rule(mantissa, power, is_nearer_below);
+        let mut words = Words::default();
+        let words = Decimal::read(std::str::from_utf8(words.float(value)).unwrap());
+        for decimal in [Decimal::of(value), words] {
+            let exponent = decimal.power + 1 - decimal.count as i32;
+            assert_eq!((u128::from(decimal.whole()), exponent), rule, "{value:?}");
+        }
     }
 
     #[test]
