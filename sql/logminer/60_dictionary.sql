@@ -59,14 +59,16 @@ SELECT t.owner::varchar(128) :name_collation AS "OWNER", t.table_name::varchar(1
           WHEN y.type_name IN ('TIME', 'TIMESTAMP', 'TIMESTAMP WITH TIME ZONE', 'TIME WITH TIME ZONE')
             THEN CASE WHEN m.typmod >= 0 THEN m.typmod ELSE 6 END END)::integer AS "DATA_SCALE",
        (CASE WHEN a.attnotnull THEN 'N' ELSE 'Y' END)::varchar(1) AS "NULLABLE",
-       (row_number() OVER (PARTITION BY t.table_oid ORDER BY a.attnum))::integer AS "COLUMN_ID",
+       -- By the names, so that where a table is asked for others are not looked at.
+       (row_number() OVER (PARTITION BY t.owner::varchar(128) :name_collation, t.table_name::varchar(128) :name_collation ORDER BY a.attnum))::integer AS "COLUMN_ID",
        length(pg_get_expr(d.adbin, d.adrelid)) AS "DEFAULT_LENGTH", pg_get_expr(d.adbin, d.adrelid)::varchar(8188) AS "DATA_DEFAULT",
        (CASE WHEN y.type_name IN ('CHAR', 'VARCHAR') AND m.typmod > 4 THEN m.typmod - 4 ELSE 0 END)::integer AS "CHAR_LENGTH",
        (CASE WHEN y.type_name IN ('CHAR', 'VARCHAR') THEN 'C' END)::varchar(1) AS "CHAR_USED"
 FROM logminer.user_tables() t
 JOIN pg_attribute a ON a.attrelid = t.table_oid AND a.attnum > 0 AND NOT a.attisdropped
 JOIN pg_type p ON p.oid = a.atttypid
-CROSS JOIN LATERAL (SELECT logminer.type_name(a.atttypid) AS type_name) y
+-- Asked once a column: without the OFFSET it is asked in every place that has it, which takes milliseconds a row.
+CROSS JOIN LATERAL (SELECT logminer.type_name(a.atttypid) AS type_name OFFSET 0) y
 CROSS JOIN LATERAL (SELECT CASE WHEN a.atttypmod >= 0 THEN a.atttypmod ELSE p.typtypmod END AS typmod) m
 LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum;
 
