@@ -12,19 +12,18 @@ use std::str::FromStr;
 use crate::log::decoding::words::Words;
 
 /// `real` or `double precision`.
-pub(super) trait Float: Copy + zmij::Float + Into<f64> + LowerExp + FromStr + PartialEq {
+pub(super) trait Float: Copy + zmij::Float + Into<f64> + LowerExp + FromStr {
     /// From this power of ten on a number is written with an exponent.
     const EXPONENT_FROM: i32;
 
-    /// The number without its sign, which is finite, as a whole number and the power of two that it is multiplied by;
-    /// whether the neighbour below is nearer than the one above.
-    fn parts(self) -> (u64, i32, bool);
+    /// The number without its sign, which is finite, as a whole number and the power of two that it is multiplied by.
+    fn parts(self) -> (u64, i32);
 }
 
 impl Float for f32 {
     const EXPONENT_FROM: i32 = 6;
 
-    fn parts(self) -> (u64, i32, bool) {
+    fn parts(self) -> (u64, i32) {
         parts(self.to_bits().into(), 23, 8)
     }
 }
@@ -32,23 +31,20 @@ impl Float for f32 {
 impl Float for f64 {
     const EXPONENT_FROM: i32 = 15;
 
-    fn parts(self) -> (u64, i32, bool) {
+    fn parts(self) -> (u64, i32) {
         parts(self.to_bits(), 52, 11)
     }
 }
 
 /// Of the bits of a number, of which so many are its fraction, those above its exponent, the highest its sign.
-fn parts(bits: u64, fraction_bits: u32, exponent_bits: u32) -> (u64, i32, bool) {
+fn parts(bits: u64, fraction_bits: u32, exponent_bits: u32) -> (u64, i32) {
     let fraction = bits & ((1 << fraction_bits) - 1);
     let exponent = (bits >> fraction_bits & ((1 << exponent_bits) - 1)) as i32;
     // The power of two of the smallest numbers, whose highest bit is not left out.
     let smallest = 2 - (1 << (exponent_bits - 1)) - fraction_bits as i32;
     match exponent {
-        0 => (fraction, smallest, false),
-        _ => {
-            let is_nearer_below = fraction == 0 && exponent > 1;
-            (fraction | 1 << fraction_bits, smallest + exponent - 1, is_nearer_below)
-        }
+        0 => (fraction, smallest),
+        _ => (fraction | 1 << fraction_bits, smallest + exponent - 1),
     }
 }
 
@@ -60,22 +56,19 @@ impl Words {
     /// Appends a number in the words of the server's output function; all of the words.
     pub(super) fn float<F: Float>(&mut self, value: F) -> &[u8] {
         let wide: f64 = value.into();
-        if (0.0001..PLAIN_BELOW).contains(&wide.abs()) {
-            let mut shortest = zmij::Buffer::new();
-            let shortest = shortest.format_finite(value);
-            self.push(shortest.strip_suffix(".0").unwrap_or(shortest).as_bytes());
-            return self.done();
-        }
-        if wide.is_nan() {
-            self.push(b"NaN");
-            return self.done();
-        }
-        if wide.is_sign_negative() {
+        let size = wide.abs();
+        if wide.is_sign_negative() && !wide.is_nan() {
             self.push(b"-");
         }
-        if wide.is_infinite() {
+        if (0.0001..PLAIN_BELOW).contains(&size) {
+            let mut shortest = zmij::Buffer::new();
+            let shortest = shortest.format_finite(value).trim_start_matches('-');
+            self.push(shortest.strip_suffix(".0").unwrap_or(shortest).as_bytes());
+        } else if wide.is_nan() {
+            self.push(b"NaN");
+        } else if wide.is_infinite() {
             self.push(b"Infinity");
-        } else if wide == 0.0 {
+        } else if size == 0.0 {
             self.push(b"0");
         } else {
             self.decimal(&Decimal::of(value), F::EXPONENT_FROM);
@@ -164,52 +157,41 @@ impl Decimal {
         (self.digits().iter()).fold(0, |whole, digit| whole * 10 + u64::from(digit - b'0'))
     }
 
-    /// Whether it lies half way between a number and one of the number's neighbours.
+    /// Whether it, the shortest, lies half way between a number and one of the number's neighbours. Below a power of two the
+    /// neighbour is nearer, but half way to it no shortest decimal lies.
     fn is_half_way<F: Float>(&self, value: F) -> bool {
+        let (mantissa, power) = value.parts();
+        [2 * mantissa - 1, 2 * mantissa + 1]
+            .into_iter()
+            .any(|odd| self.is(odd, power - 1))
+    }
+
+    /// Whether it is an odd number of 24 bits at least (`double precision`: 53) times a power of two.
+    fn is(&self, odd: u64, power: i32) -> bool {
         let exponent = self.power + 1 - self.count as i32;
-        // No more than 17 digits and a power of ten make up a number half way only if five to that power is a part of its
-        // odd number, or has room beside it in the digits.
+        // No more than 17 digits and a power of ten make that up only if five to that power is a part of the odd number,
+        // or has room beside it in the digits.
         if !(-2..=23).contains(&exponent) {
             return false;
         }
-        let (mantissa, power, is_nearer_below) = value.parts();
-        let above = (2 * mantissa + 1, power - 1);
-        let below = match is_nearer_below {
-            true => (4 * mantissa - 1, power - 2),
-            false => (2 * mantissa - 1, power - 1),
-        };
         let whole = u128::from(self.whole());
         let twos = whole.trailing_zeros() as i32;
         let fives = 5u128.pow(exponent.unsigned_abs());
-        [above, below].into_iter().any(|(odd, power)| {
-            let (ours, theirs) = match exponent {
-                0.. => ((whole >> twos) * fives, u128::from(odd)),
-                _ => (whole >> twos, u128::from(odd) * fives),
-            };
-            ours == theirs && twos + exponent == power
-        })
+        let (ours, theirs) = match exponent {
+            0.. => ((whole >> twos) * fives, u128::from(odd)),
+            _ => (whole >> twos, u128::from(odd) * fives),
+        };
+        ours == theirs && twos + exponent == power
     }
 
-    /// What the server writes where this one, the shortest, is half way: one as short, or the next longer.
+    /// What the server writes where this one, the shortest, is half way: the nearest as long, or the next longer.
     fn beside<F: Float>(self, value: F) -> Self {
-        let of = |digits: u64, exponent: i32| {
-            let text = format!("{digits}e{exponent}");
-            let is_the_same = |read: F| read.into().abs() == value.into().abs();
-            let decimal = Decimal::read(&text);
-            let is_read_back = text.parse().is_ok_and(is_the_same);
-            (is_read_back && !decimal.is_half_way(value)).then_some(decimal)
-        };
+        let is_the_same = |read: F| read.into() == value.into();
         (self.count..=17)
-            .find_map(|count| {
-                let nearest = format!("{value:.*e}", count - 1);
-                let (mantissa, exponent) = nearest.split_once('e')?;
-                let digits: u64 = mantissa.replace(['-', '.'], "").parse().ok()?;
-                let exponent = exponent.parse::<i32>().ok()? + 1 - count as i32;
-                // Below a power of two the neighbour is nearer than above: what is nearest may lie outside there.
-                [digits, digits + 1, digits - 1]
-                    .into_iter()
-                    .find_map(|digits| of(digits, exponent))
-            })
+            .map(|count| format!("{value:.*e}", count - 1))
+            .filter(|nearest| nearest.parse().is_ok_and(is_the_same))
+            .map(|nearest| Decimal::read(&nearest))
+            .find(|nearest| !nearest.is_half_way(value))
             .unwrap_or(self)
     }
 }
@@ -219,13 +201,14 @@ mod tests {
     use super::*;
 
     /// The rule itself over a number as whole units: all decimals are tried, place by place, with whole numbers.
-    fn by_the_rule(mantissa: u64, power: i32, is_nearer_below: bool) -> (u128, i32) {
+    fn by_the_rule(mantissa: u64, power: i32) -> (u128, i32) {
         // Everything times so many twos that quarters of the last bit are whole, and so many tens that digits are.
         let twos = (2 - power).max(0);
         let tens = if power < 0 { 19 } else { 0 };
         let scaled = |quarters: u64| (u128::from(quarters) * 10u128.pow(tens)) << (power - 2 + twos);
         let value = scaled(4 * mantissa);
-        let below = scaled(4 * mantissa - if is_nearer_below { 1 } else { 2 });
+        // Below a power of two the neighbour is nearer.
+        let below = scaled(4 * mantissa - if mantissa.is_power_of_two() { 1 } else { 2 });
         let above = scaled(4 * mantissa + 2);
         let found = (0..32).rev().find_map(|place| {
             let unit = 10u128
@@ -247,8 +230,8 @@ mod tests {
     }
 
     fn require_the_rule<F: Float + std::fmt::Debug>(value: F) {
-        let (mantissa, power, is_nearer_below) = value.parts();
-        let rule = by_the_rule(mantissa, power, is_nearer_below);
+        let (mantissa, power) = value.parts();
+        let rule = by_the_rule(mantissa, power);
         let mut words = Words::default();
         let words = Decimal::read(std::str::from_utf8(words.float(value)).unwrap());
         for decimal in [Decimal::of(value), words] {
@@ -280,5 +263,16 @@ mod tests {
             half_way += usize::from(Decimal::read(&text).is_half_way(double));
         }
         assert!(half_way > 100_000, "{half_way} are half way");
+    }
+
+    #[test]
+    fn no_shortest_decimal_lies_half_way_below_a_power_of_two() {
+        fn require<F: Float + std::fmt::Debug>(value: F) {
+            let (mantissa, power) = value.parts();
+            let shortest = Decimal::read(zmij::Buffer::new().format_finite(value));
+            assert!(!shortest.is(4 * mantissa - 1, power - 2), "{value:?}");
+        }
+        (2..255).for_each(|exponent| require(f32::from_bits(exponent << 23)));
+        (2..2047).for_each(|exponent| require(f64::from_bits(exponent << 52)));
     }
 }
